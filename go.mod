@@ -1,0 +1,3 @@
+module github.com/sinterml/sinter
+
+go 1.26
