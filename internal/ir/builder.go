@@ -1,0 +1,162 @@
+package ir
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Builder makes the nodes of one graph. Equal nodes are made once, so common
+// sub-expressions merge by construction; Rand nodes and recomputed regions
+// differ in their attributes and stay apart.
+type Builder struct {
+	nodes  []*Node
+	leaves []Leaf
+	table  map[string]*Node
+	key    []byte
+	slab   []Node // nodes are allocated in batches: a pass rebuilds them all
+}
+
+// NewBuilder starts a graph with the given leaves.
+func NewBuilder(leaves []Leaf) *Builder {
+	return &Builder{leaves: leaves, table: map[string]*Node{}}
+}
+
+// Leaves returns the leaves so far.
+func (b *Builder) Leaves() []Leaf { return b.leaves }
+
+// AddLeaf adds a leaf and the node that reads it.
+func (b *Builder) AddLeaf(l Leaf) (*Node, error) {
+	b.leaves = append(b.leaves, l)
+	return b.ReadLeaf(len(b.leaves) - 1)
+}
+
+// ReadLeaf makes the node that reads leaf i.
+func (b *Builder) ReadLeaf(i int) (*Node, error) {
+	l := &b.leaves[i]
+	return b.Add(l.Kind, Attr{Leaf: i, DType: l.Type.DType, Shape: l.Type.Shape})
+}
+
+// Add makes a node, or finds the equal one. An operation that its operands do
+// not fit is an error.
+func (b *Builder) Add(op Op, attr Attr, in ...*Node) (*Node, error) {
+	types := make([]Type, 0, 4)
+	for _, n := range in {
+		types = append(types, n.Type)
+	}
+	outs, err := Infer(op, &attr, operandTypes(op, &attr, in, types))
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", op, err)
+	}
+	k := append(b.key[:0], byte(op))
+	for _, n := range in {
+		k = binary.AppendUvarint(k, uint64(n.ID))
+	}
+	k = outs[0].Append(attr.Append(append(k, ' ')))
+	b.key = k
+	if n := b.table[string(k)]; n != nil {
+		return n, nil
+	}
+	if len(b.slab) == 0 {
+		b.slab = make([]Node, 64)
+	}
+	n := &b.slab[0]
+	b.slab = b.slab[1:]
+	*n = Node{ID: len(b.nodes), Op: op, Attr: attr, In: in, Type: outs[0]}
+	if len(outs) > 1 {
+		n.Outs = outs
+	}
+	b.nodes = append(b.nodes, n)
+	b.table[string(k)] = n
+	return n, nil
+}
+
+// operandTypes gives Get the type of the output it selects.
+func operandTypes(op Op, attr *Attr, in []*Node, types []Type) []Type {
+	if op == Get && len(in) == 1 && attr.Out >= 0 && attr.Out < in[0].Op.Outputs() {
+		types[0] = in[0].Out(attr.Out)
+	}
+	return types
+}
+
+// Finish returns the graph that computes outputs: what they need, operands
+// first, numbered in order of first visit. The builder must not be used again.
+func (b *Builder) Finish(outputs ...*Node) *Graph {
+	g := &Graph{Outputs: outputs}
+	const unseen, open, done = 0, 1, 2
+	state := make([]uint8, len(b.nodes))
+	leafAt := make([]int, len(b.leaves))
+	for i := range leafAt {
+		leafAt[i] = -1
+	}
+	var stack []*Node
+	for _, out := range outputs {
+		stack = append(stack, out)
+		for len(stack) > 0 {
+			n := stack[len(stack)-1]
+			id := n.ID
+			switch {
+			case state[id] == done:
+				stack = stack[:len(stack)-1]
+			case state[id] == unseen:
+				state[id] = open
+				for i := len(n.In) - 1; i >= 0; i-- {
+					if state[n.In[i].ID] == unseen {
+						stack = append(stack, n.In[i])
+					}
+				}
+			default:
+				state[id] = done
+				g.Nodes = append(g.Nodes, n)
+				stack = stack[:len(stack)-1]
+			}
+		}
+	}
+	// IDs change only now: the walk above goes by the builder's numbers.
+	for i, n := range g.Nodes {
+		n.ID = i
+		if n.Op.HasLeaf() {
+			if at := leafAt[n.Attr.Leaf]; at < 0 {
+				leafAt[n.Attr.Leaf] = len(g.Leaves)
+				g.Leaves = append(g.Leaves, b.leaves[n.Attr.Leaf])
+			}
+			n.Attr.Leaf = leafAt[n.Attr.Leaf]
+		}
+	}
+	return g
+}
+
+// HasLeaf tells whether Attr.Leaf of op's nodes numbers a leaf.
+func (op Op) HasLeaf() bool {
+	switch op {
+	case Input, Bound, Weight, Variable, Assign:
+		return true
+	}
+	return false
+}
+
+// Rebuild calls f for every node of g, operands first, with the new operands, and
+// returns the graph that f's results make: the frame of every pass. f may
+// return any node that b has made.
+func Rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (*Graph, error) {
+	b := NewBuilder(g.Leaves)
+	made := make([]*Node, len(g.Nodes))
+	for i, n := range g.Nodes {
+		in := make([]*Node, len(n.In))
+		for j, x := range n.In {
+			in[j] = made[x.ID]
+		}
+		m, err := f(b, n, in)
+		if err != nil {
+			return nil, err
+		}
+		made[i] = m
+	}
+	outs := make([]*Node, len(g.Outputs))
+	for i, o := range g.Outputs {
+		outs[i] = made[o.ID]
+	}
+	return b.Finish(outs...), nil
+}
+
+// Copy is the f of Rebuild that changes nothing.
+func Copy(b *Builder, n *Node, in []*Node) (*Node, error) { return b.Add(n.Op, n.Attr, in...) }
