@@ -1,0 +1,207 @@
+package loop
+
+import "github.com/sinterml/sinter/internal/ir"
+
+// The constructors below build i64 index arithmetic and simplify as they go:
+// lowering composes views one at a time and leaves the tidying to them. Index
+// values are never negative except where a Pad looks left of its operand.
+
+// AddIndex is a + b.
+func AddIndex(a, b *Expr) *Expr {
+	x, aok := a.AsInt()
+	y, bok := b.AsInt()
+	switch {
+	case aok && bok:
+		return Int(x + y)
+	case aok && x == 0:
+		return b
+	case bok && y == 0:
+		return a
+	case aok:
+		return AddIndex(b, a)
+	}
+	if bok && a.Kind == KindApply && a.Op == ir.Add {
+		if c, ok := a.Args[1].AsInt(); ok { // (p + c) + y
+			return AddIndex(a.Args[0], Int(c+y))
+		}
+	}
+	return Apply(ir.Add, ir.I64, a, b)
+}
+
+// SubIndex is a - b.
+func SubIndex(a, b *Expr) *Expr {
+	if y, ok := b.AsInt(); ok {
+		return AddIndex(a, Int(-y))
+	}
+	return Apply(ir.Sub, ir.I64, a, b)
+}
+
+// MulIndex is a * b.
+func MulIndex(a, b *Expr) *Expr {
+	x, aok := a.AsInt()
+	y, bok := b.AsInt()
+	switch {
+	case aok && bok:
+		return Int(x * y)
+	case aok:
+		return MulIndex(b, a)
+	case bok && y == 0:
+		return b
+	case bok && y == 1:
+		return a
+	}
+	if bok && a.Kind == KindApply && a.Op == ir.Mul {
+		if c, ok := a.Args[1].AsInt(); ok { // (p * c) * y
+			return MulIndex(a.Args[0], Int(c*y))
+		}
+	}
+	if bok && a.Kind == KindApply && a.Op == ir.Add {
+		if c, ok := a.Args[1].AsInt(); ok { // (p + c) * y
+			return AddIndex(MulIndex(a.Args[0], b), Int(c*y))
+		}
+	}
+	return Apply(ir.Mul, ir.I64, a, b)
+}
+
+// Bound tells the range of a variable: 0 <= v < Bound(v); nil if unknown.
+type Bound func(v *Var) (ir.Dim, bool)
+
+// DivIndex is floor(a / b) for a >= 0 and b > 0.
+func DivIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
+	if b.IsConst(1) {
+		return a
+	}
+	q, r := divide(a, b, bound)
+	if r == nil || below(r, b, bound) {
+		return q
+	}
+	return AddIndex(q, Apply(ir.IDiv, ir.I64, r, SizeOf(b)))
+}
+
+// ModIndex is a - b*floor(a/b) for a >= 0 and b > 0.
+func ModIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
+	if b.IsConst(1) {
+		return Int(0)
+	}
+	_, r := divide(a, b, bound)
+	if r == nil {
+		return Int(0)
+	}
+	if below(r, b, bound) {
+		return r
+	}
+	return Apply(ir.Mod, ir.I64, r, SizeOf(b))
+}
+
+// divide splits a into q*b + r, r nil for zero: the summands that are
+// multiples of b by form go to q.
+func divide(a *Expr, b ir.Dim, bound Bound) (q, r *Expr) {
+	q = Int(0)
+	for _, t := range summands(a, nil) {
+		if part, ok := exact(t, b); ok {
+			q = AddIndex(q, part)
+		} else if r == nil {
+			r = t
+		} else {
+			r = AddIndex(r, t)
+		}
+	}
+	return q, r
+}
+
+func summands(e *Expr, to []*Expr) []*Expr {
+	if e.Kind == KindApply && e.Op == ir.Add {
+		return summands(e.Args[1], summands(e.Args[0], to))
+	}
+	return append(to, e)
+}
+
+// exact returns e/b when e is a product that holds b as a factor.
+func exact(e *Expr, b ir.Dim) (*Expr, bool) {
+	if d, ok := e.dim(); ok {
+		if q, ok := d.Div(b); ok {
+			return SizeOf(q), true
+		}
+		return nil, false
+	}
+	if e.Kind == KindApply && e.Op == ir.Mul {
+		if q, ok := exact(e.Args[1], b); ok {
+			return MulIndex(e.Args[0], q), true
+		}
+		if q, ok := exact(e.Args[0], b); ok {
+			return MulIndex(q, e.Args[1]), true
+		}
+	}
+	return nil, false
+}
+
+// dim returns the size that e is, if it is one.
+func (e *Expr) dim() (ir.Dim, bool) {
+	if n, ok := e.AsInt(); ok {
+		return ir.N(n), true
+	}
+	if e.Kind == KindSize {
+		return e.Size, true
+	}
+	return ir.Dim{}, false
+}
+
+// below proves e < b.
+func below(e *Expr, b ir.Dim, bound Bound) bool {
+	hi, ok := upper(e, bound)
+	if !ok {
+		return false
+	}
+	lo, _ := b.Sub(hi).Bounds() // b - max(e) >= 1
+	return lo >= 1
+}
+
+// upper is the largest value of e, when it is a polynomial of variables with
+// factors that are not negative.
+func upper(e *Expr, bound Bound) (ir.Dim, bool) {
+	if d, ok := e.dim(); ok {
+		return d, true
+	}
+	switch e.Kind {
+	case KindVar:
+		d, ok := bound(e.Var)
+		return d.Plus(-1), ok
+	case KindApply:
+		switch e.Op {
+		case ir.Add, ir.Mul:
+			x, ok1 := upper(e.Args[0], bound)
+			y, ok2 := upper(e.Args[1], bound)
+			if !ok1 || !ok2 {
+				return ir.Dim{}, false
+			}
+			if e.Op == ir.Add {
+				return x.Add(y), true
+			}
+			return x.Mul(y), true
+		case ir.Mod:
+			if d, ok := e.Args[1].dim(); ok {
+				return d.Plus(-1), true
+			}
+		case ir.IDiv:
+			if x, ok := upper(e.Args[0], bound); ok {
+				if n, isInt := e.Args[1].AsInt(); isInt {
+					if c, isConst := x.Const(); isConst {
+						return ir.N(c / n), true
+					}
+				}
+			}
+		}
+	}
+	return ir.Dim{}, false
+}
+
+// And joins two conditions of which either may be nil for true.
+func And(a, b *Expr) *Expr {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return Apply(ir.And, ir.Bool, a, b)
+}
