@@ -1,0 +1,174 @@
+// Package safetensors reads and writes the safetensors format: named tensors
+// behind a JSON header, laid out so that a file can be mapped into memory and
+// used where it lies.
+//
+// Files are taken for hostile: everything the header says is checked against
+// the bytes that are there before any tensor is handed out, and the memory a
+// file makes the reader use is bounded by the file's own size.
+package safetensors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sinterml/sinter"
+)
+
+// Tensor is one tensor of a file: its elements in C order, little endian.
+type Tensor struct {
+	Name  string
+	DType sinter.DType
+	Shape []int  // empty for a scalar
+	Data  []byte // exactly the elements; of a File: its memory, not to be changed
+}
+
+// File is an open file or a parsed buffer. It may be used from several
+// goroutines, but not during or after Close.
+type File struct {
+	name     string
+	tensors  []Tensor // by name
+	metadata map[string]string
+	unmap    func() error
+}
+
+// Error is a fault of a file, or of what is to be written to one.
+type Error struct {
+	File   string // "" when writing
+	Tensor string // "" when no single tensor is at fault
+	Offset int64  // in bytes from the start of the file
+	Err    error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("safetensors: ")
+	if e.File != "" {
+		b.WriteString(e.File + ": ")
+	}
+	if e.Tensor != "" {
+		fmt.Fprintf(&b, "tensor %q: ", e.Tensor)
+	}
+	if e.Offset != 0 {
+		fmt.Fprintf(&b, "at byte %d: ", e.Offset)
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open maps a file into memory, read-only, where the system can do that, and
+// reads it into memory elsewhere. The tensors' data is the mapping: it is
+// valid until Close, and only as long as nobody truncates the file.
+func Open(path string) (*File, error) {
+	data, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, &Error{File: path, Err: err}
+	}
+	f, err := Parse(path, data)
+	if err != nil {
+		unmap()
+		return nil, err
+	}
+	f.unmap = unmap
+	return f, nil
+}
+
+// Parse reads a whole file held in memory; name is for errors. The tensors'
+// data is that memory, so it must not change while they are in use.
+func Parse(name string, data []byte) (*File, error) {
+	text, err := headerText(data)
+	if err != nil {
+		return nil, &Error{File: name, Err: err}
+	}
+	h, fault := parseHeader(text)
+	if fault != nil {
+		fault.File = name
+		return nil, fault
+	}
+	start := prefixSize + len(text)
+	if fault := checkLayout(h.entries, int64(len(data)-start)); fault != nil {
+		fault.File = name
+		fault.Offset += int64(start)
+		return nil, fault
+	}
+	f := &File{name: name, metadata: h.metadata, tensors: make([]Tensor, len(h.entries))}
+	for i, e := range h.entries {
+		begin, end := start+int(e.begin), start+int(e.end)
+		f.tensors[i] = Tensor{e.name, e.dtype, e.shape, data[begin:end:end]}
+	}
+	slices.SortFunc(f.tensors, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	return f, nil
+}
+
+// A file starts with the header's length in bytes, as a uint64.
+const prefixSize = 8
+
+// maxHeader is the limit that the reference implementation sets.
+const maxHeader = 100_000_000
+
+// headerText is the header of a file, checked to lie within it.
+func headerText(data []byte) (string, error) {
+	if len(data) < prefixSize {
+		return "", fmt.Errorf("%d bytes are too few for a safetensors file: fetch it again", len(data))
+	}
+	n := binary.LittleEndian.Uint64(data)
+	if n > maxHeader {
+		return "", fmt.Errorf("header length %d is over the limit of %d: this is not a safetensors file", n, maxHeader)
+	}
+	if n > uint64(len(data)-prefixSize) {
+		return "", fmt.Errorf("header of %d bytes in a file of %d: the file was cut short, fetch it again", n, len(data))
+	}
+	return string(data[prefixSize : prefixSize+n]), nil
+}
+
+// Name is the path or name the file was opened with.
+func (f *File) Name() string { return f.name }
+
+// Names lists the tensors, sorted.
+func (f *File) Names() []string {
+	names := make([]string, len(f.tensors))
+	for i, t := range f.tensors {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Tensor finds a tensor by name.
+func (f *File) Tensor(name string) (Tensor, bool) {
+	i, found := slices.BinarySearchFunc(f.tensors, name, func(t Tensor, name string) int {
+		return strings.Compare(t.Name, name)
+	})
+	if !found {
+		return Tensor{}, false
+	}
+	t := f.tensors[i]
+	t.Shape = slices.Clone(t.Shape)
+	return t, true
+}
+
+// Metadata is the file's own table of free text; nil when it has none.
+func (f *File) Metadata() map[string]string { return f.metadata }
+
+// Close gives the mapping back. The data of the file's tensors must not be
+// used any more: reading it would fault. A parsed buffer stays the caller's.
+func (f *File) Close() error {
+	unmap := f.unmap
+	f.tensors, f.unmap = nil, nil
+	if unmap == nil {
+		return nil
+	}
+	if err := unmap(); err != nil {
+		return &Error{File: f.name, Err: err}
+	}
+	return nil
+}
+
+// readFile is mapFile for systems without a mapping.
+func readFile(path string) ([]byte, func() error, error) {
+	data, err := os.ReadFile(path)
+	return data, func() error { return nil }, err
+}
