@@ -40,7 +40,9 @@ const (
 	Vector                  // independent or accumulating; lanes of a vector. None inside another
 )
 
-// Stmt is *Loop, *Set, *Acc or *Store.
+// Stmt is *Loop, *Set, *Acc or *Store. A statement evaluates its expressions
+// when it runs; a value that an earlier statement computed may be used again
+// where nothing that it reads has changed since.
 type Stmt interface{ stmt() }
 
 // Loop runs Body for Var from Lo (nil: 0) up to, not including, Hi.
