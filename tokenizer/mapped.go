@@ -1,0 +1,91 @@
+package tokenizer
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// mapped is text on its way through the pipeline, with the place in the source
+// that each byte of it came from. It is always UTF-8.
+type mapped struct {
+	source string
+	text   []byte
+
+	// origin[i] is the offset of the rune in source that text[i] came from.
+	// Nil means that the text is as long as the source and each byte came from
+	// its own place, which spares the memory for most English text.
+	origin []int
+
+	// What a stage has rewritten so far, of text[:i] for some i.
+	next       []byte
+	nextOrigin []int
+	originKept []int // the memory of origin while it is nil
+}
+
+// reset starts with a source. Bytes that are not UTF-8 become U+FFFD, each.
+func (m *mapped) reset(source string) {
+	m.source = source
+	if m.origin != nil {
+		m.originKept = m.origin
+	}
+	m.origin = nil
+	m.text = append(m.text[:0], source...)
+	if utf8.ValidString(source) {
+		return
+	}
+	m.begin()
+	for i, r := range source {
+		m.put(r, i)
+	}
+	m.commit()
+}
+
+// begin starts rewriting the text.
+func (m *mapped) begin() {
+	m.next = slices.Grow(m.next[:0], len(m.text))
+	m.nextOrigin = slices.Grow(m.nextOrigin[:0], len(m.text))
+}
+
+// put appends a rune in place of that at text[i].
+func (m *mapped) put(r rune, i int) {
+	from := m.sourceStart(i)
+	if r < utf8.RuneSelf {
+		m.next = append(m.next, byte(r))
+		m.nextOrigin = append(m.nextOrigin, from)
+		return
+	}
+	m.next = utf8.AppendRune(m.next, r)
+	for len(m.nextOrigin) < len(m.next) {
+		m.nextOrigin = append(m.nextOrigin, from)
+	}
+}
+
+// commit makes what was put the text.
+func (m *mapped) commit() {
+	m.text, m.next = m.next, m.text
+	spare := m.origin
+	if spare == nil {
+		spare = m.originKept
+	}
+	m.origin, m.nextOrigin = m.nextOrigin, spare
+	m.originKept = nil
+}
+
+// sourceStart is the offset in the source of the rune that text[i] came from.
+func (m *mapped) sourceStart(i int) int {
+	if m.origin == nil {
+		return i
+	}
+	return m.origin[i]
+}
+
+// sourceEnd is the offset in the source of the end of the rune that text[i-1]
+// came from.
+func (m *mapped) sourceEnd(i int) int {
+	if m.origin == nil {
+		return i
+	}
+	start := m.origin[i-1]
+	_, size := utf8.DecodeRuneInString(m.source[start:])
+	return start + size
+}

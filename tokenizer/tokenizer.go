@@ -1,0 +1,133 @@
+// Package tokenizer turns text into the token ids of a model and back, as the
+// model's tokenizer.json says. It follows the Hugging Face tokenizers library
+// to the id and the offset.
+//
+// A file names one type for each stage of the pipeline: text is normalised,
+// split into words, each word becomes tokens of the vocabulary, and special
+// tokens are put around them. What the file says of truncation and padding is
+// left aside: the caller decides on the first, and nothing here pads.
+package tokenizer
+
+import (
+	"fmt"
+	"io/fs"
+	"sync"
+)
+
+// Tokenizer is safe for use by several goroutines at once. Parse and Load make
+// one; the zero value knows no tokens, and encodes every text to nothing.
+type Tokenizer struct {
+	normalizer    normalizer
+	preTokenizer  preTokenizer
+	model         model
+	postProcessor postProcessor
+	decoder       decoder
+
+	tokens     []string         // by id, added ones too; "" where there is none
+	addedIDs   map[string]int32 // of the added tokens
+	special    map[int32]bool   // added tokens that Decode leaves out
+	raw        matcher          // added tokens to be found in the text as given
+	normalized matcher          // added tokens to be found in normalised text
+	scratch    sync.Pool        // of *scratch
+}
+
+// The stages. All but the model may be absent (nil).
+type (
+	// normalizer rewrites text before it is split.
+	normalizer interface {
+		normalize(m *mapped)
+	}
+
+	// preTokenizer finds the words in normalised text, as pairs of start and
+	// end that rise and do not overlap. It stops when yield returns false.
+	preTokenizer interface {
+		words(text []byte, yield func(start, end int) bool)
+	}
+
+	// model splits one word into tokens.
+	model interface {
+		// tokenize appends the tokens of a word, with offsets into it.
+		tokenize(word []byte, out []piece) []piece
+		id(token string) (int32, bool)
+		// vocabulary is the tokens by id, "" for an id without one.
+		vocabulary() []string
+	}
+
+	// postProcessor puts special tokens around one or two sequences.
+	postProcessor interface {
+		// added is how many special tokens it adds.
+		added(pair bool) int
+		assemble(e *Encoding, a, b []piece, pair bool)
+	}
+
+	// decoder joins tokens to text.
+	decoder interface {
+		decode(tokens []string) string
+	}
+)
+
+// piece is a token and the bytes it stands for.
+type piece struct {
+	id         int32
+	start, end int
+}
+
+// Load reads a tokenizer.json from a file system.
+func Load(fsys fs.FS, name string) (*Tokenizer, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	t, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Parse reads the text of a tokenizer.json. It keeps no part of data.
+func Parse(data []byte) (*Tokenizer, error) {
+	t, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	return t, nil
+}
+
+// VocabSize is one more than the largest id.
+func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
+
+// Token is the token of an id as it stands in the vocabulary, or "" when there
+// is none.
+func (t *Tokenizer) Token(id int32) string {
+	if id < 0 || int(id) >= len(t.tokens) {
+		return ""
+	}
+	return t.tokens[id]
+}
+
+// ID is the id of a token, and whether there is such a token.
+func (t *Tokenizer) ID(token string) (int32, bool) {
+	if id, ok := t.addedIDs[token]; ok {
+		return id, true
+	}
+	if t.model == nil {
+		return 0, false
+	}
+	return t.model.id(token)
+}
+
+// Decode joins tokens to text, leaving out special tokens and ids that the
+// vocabulary does not have. What normalisation took from a text stays lost.
+func (t *Tokenizer) Decode(ids []int32) string {
+	tokens := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if token := t.Token(id); token != "" && !t.special[id] {
+			tokens = append(tokens, token)
+		}
+	}
+	if t.decoder == nil {
+		return plainDecoder{}.decode(tokens)
+	}
+	return t.decoder.decode(tokens)
+}

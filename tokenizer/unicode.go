@@ -1,0 +1,63 @@
+package tokenizer
+
+import (
+	"unicode"
+
+	"golang.org/x/text/unicode/rangetable"
+)
+
+// The reference implementation takes marks, punctuation and control characters
+// from Unicode 8. Models have learnt from text that was split so, and the
+// tokens must be the same whatever Unicode version Go has: hence characters
+// assigned later are of no class, and the few that later versions moved to
+// another class are listed.
+var (
+	assigned = rangetable.Assigned("8.0.0")
+
+	movedToMark     = rangetable.New(0x1885, 0x1886, 0xA9BD, 0x111C9)
+	movedFromMark   = rangetable.New(0x1734)
+	movedFromPunct  = rangetable.New(0x166D, 0x111C9)
+	privateAndOther = []*unicode.RangeTable{unicode.Co, unicode.Cc, unicode.Cf}
+)
+
+// isMark tells whether r is a non-spacing mark (Mn), such as an accent that
+// stands alone.
+func isMark(r rune) bool {
+	if unicode.Is(unicode.Mn, r) {
+		return unicode.Is(assigned, r) && !unicode.Is(movedToMark, r)
+	}
+	return unicode.Is(movedFromMark, r)
+}
+
+// isPunct tells whether r is punctuation (P); all printable ASCII signs are.
+func isPunct(r rune) bool {
+	if r < unicode.MaxASCII {
+		return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
+	}
+	if unicode.Is(unicode.P, r) {
+		return unicode.Is(assigned, r)
+	}
+	return unicode.Is(movedFromPunct, r)
+}
+
+// isControl tells whether r is a control or format character or of private
+// use. White space that is also control, such as the tab, is asked for first.
+func isControl(r rune) bool {
+	if !unicode.In(r, privateAndOther...) {
+		return false
+	}
+	return unicode.Is(unicode.Co, r) || unicode.Is(assigned, r)
+}
+
+// isIdeograph tells whether r is in a block of Chinese characters as BERT
+// lists them: unified and compatibility ideographs, not kana or hangul.
+func isIdeograph(r rune) bool {
+	switch {
+	case r < 0x3400:
+		return false
+	case r <= 0x4DBF, 0x4E00 <= r && r <= 0x9FFF, 0xF900 <= r && r <= 0xFAFF:
+		return true
+	}
+	return 0x20000 <= r && r <= 0x2A6DF || 0x2A700 <= r && r <= 0x2B81F ||
+		0x2B920 <= r && r <= 0x2CEAF || 0x2F800 <= r && r <= 0x2FA1F
+}
