@@ -1,0 +1,42 @@
+package jit
+
+import "slices"
+
+// cache keeps freed blocks by their exact size, which is a size class. The
+// oldest go first when it is full.
+type cache struct {
+	blocks []*block // oldest first
+	bytes  int64
+}
+
+// maxCachedBlocks bounds the search of a take.
+const maxCachedBlocks = 1024
+
+// take returns the block of size that was freed last, whose pages are the
+// likeliest to be in the processor's caches, or nil.
+func (c *cache) take(size int) *block {
+	for i, b := range slices.Backward(c.blocks) {
+		if len(b.data) == size {
+			c.blocks = slices.Delete(c.blocks, i, i+1)
+			c.bytes -= int64(size)
+			return b
+		}
+	}
+	return nil
+}
+
+// put adds b, if not nil, and returns the blocks that no longer fit.
+func (c *cache) put(b *block, limit int64) (evicted []*block) {
+	if b != nil {
+		c.blocks = append(c.blocks, b)
+		c.bytes += int64(len(b.data))
+	}
+	n := 0
+	for c.bytes > max(limit, 0) || len(c.blocks)-n > maxCachedBlocks {
+		c.bytes -= int64(len(c.blocks[n].data))
+		n++
+	}
+	evicted = slices.Clone(c.blocks[:n])
+	c.blocks = slices.Delete(c.blocks, 0, n)
+	return evicted
+}

@@ -1,0 +1,103 @@
+package jit
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// helper is a goroutine that works for one run at a time.
+type helper struct {
+	pool   *Pool
+	worker int // its number in the run it works for
+
+	job    atomic.Pointer[run]
+	parked atomic.Bool
+	wake   chan struct{} // holds one: sent by whoever turns parked to false
+}
+
+// endOfWork is the job that ends a helper.
+var endOfWork run
+
+// start gives a job to a helper that is in no idle list.
+func (h *helper) start(r *run, worker int) {
+	h.worker = worker
+	h.job.Store(r)
+	if h.parked.CompareAndSwap(true, false) {
+		h.wake <- struct{}{}
+	}
+}
+
+func (h *helper) loop() {
+	debug.SetPanicOnFault(true) // holds for this goroutine
+	linger := time.NewTimer(time.Hour)
+	linger.Stop()
+	spin := h.pool.spin()
+	for {
+		r := h.await(spin, linger)
+		if r == nil || r == &endOfWork {
+			return
+		}
+		for stay := true; r != nil; {
+			// After a run ended the next may follow at once; a helper that gave
+			// up waiting within a run has spun enough.
+			spin = 0
+			if r.work(h.worker, false) {
+				spin = h.pool.spin()
+			}
+			if r, stay = h.pool.release(r, h); !stay {
+				return
+			}
+		}
+	}
+}
+
+// await returns the next job: it spins for a while and then parks. It is nil if
+// none came and the helper is to end.
+func (h *helper) await(spin time.Duration, linger *time.Timer) *run {
+	if spinUntil(spin, func() bool { return h.job.Load() != nil }) {
+		return h.job.Swap(nil)
+	}
+	h.parked.Store(true)
+	if h.job.Load() != nil {
+		if !h.parked.CompareAndSwap(true, false) {
+			<-h.wake
+		}
+		return h.job.Swap(nil)
+	}
+	linger.Reset(h.pool.linger())
+	select {
+	case <-h.wake:
+		linger.Stop()
+	case <-linger.C:
+		if h.pool.retire(h) {
+			return nil
+		}
+		<-h.wake // start is on its way
+	}
+	return h.job.Swap(nil)
+}
+
+// spinUntil burns the processor until ready or until limit is over, and says
+// whether ready. It lets other goroutines run now and then.
+func spinUntil(limit time.Duration, ready func() bool) bool {
+	if ready() {
+		return true
+	}
+	if limit <= 0 {
+		return false
+	}
+	// A round is about a microsecond, so that looking at the clock and yielding
+	// cost little beside it.
+	const looks, pauses = 32, 4
+	for begin := time.Now(); time.Since(begin) < limit; runtime.Gosched() {
+		for range looks {
+			pause(pauses)
+			if ready() {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package jit
+
+const adviseHuge = false
+
+func useHugePages([]byte) {}

@@ -1,0 +1,242 @@
+package jit
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Memory is a block of bytes outside the Go heap, aligned to 64 bytes. The
+// garbage collector frees one that is dropped without Close; code that works on
+// its raw address must keep the Memory reachable (runtime.KeepAlive).
+type Memory struct {
+	data    []byte
+	block   *block // nil if data is ordinary Go memory
+	cleanup runtime.Cleanup
+}
+
+// Bytes returns the block. It is nil after Close.
+func (m *Memory) Bytes() []byte { return m.data }
+
+// Len is the number of bytes asked for.
+func (m *Memory) Len() int { return len(m.data) }
+
+// Pointer is the address of the first byte, nil after Close and where Len is 0.
+func (m *Memory) Pointer() unsafe.Pointer {
+	if len(m.data) == 0 {
+		return nil
+	}
+	return unsafe.Pointer(&m.data[0])
+}
+
+// Close gives the block back; its bytes must not be used any more. A second
+// Close does nothing. Close must not run while another goroutine uses m.
+func (m *Memory) Close() error {
+	b := m.block
+	m.data, m.block = nil, nil
+	if b == nil {
+		return nil
+	}
+	m.cleanup.Stop()
+	return b.owner.free(b, false)
+}
+
+// Allocator hands out Memory, keeps freed blocks for reuse and has the garbage
+// collector run when much of what it handed out may be garbage: the collector
+// sees a few words where a tensor of a gigabyte hangs on. The zero value is
+// ready; fields are set before first use.
+type Allocator struct {
+	// CacheBytes bounds the freed blocks kept for reuse. Zero means 256 MB,
+	// below zero none.
+	CacheBytes int64
+	// CollectBytes is the amount handed out below which the allocator never
+	// calls the collector. Zero means 64 MB.
+	CollectBytes int64
+
+	mu    sync.Mutex
+	cache cache
+	pace  pace
+	stats Stats
+
+	collecting atomic.Bool
+}
+
+// Stats counts the bytes of an Allocator, rounded up to whole blocks. Blocks
+// below 16 kB are ordinary Go memory and not counted.
+type Stats struct {
+	Live      int64 // handed out and not freed
+	Peak      int64 // the most Live has been
+	Cached    int64 // freed and kept for reuse
+	Allocs    int64 // blocks handed out since the start
+	Reused    int64 // of those, taken from the cache
+	Collected int64 // blocks freed by the collector instead of Close
+	Nudges    int64 // garbage collections asked for
+}
+
+const (
+	defaultCache   = 256 << 20
+	defaultCollect = 64 << 20
+
+	// Alignment of every block, a cache line and a zmm register.
+	Alignment = 64
+	// smallest is where blocks outside the Go heap begin: below it pages and
+	// system calls cost more than the collector does.
+	smallest = 16 << 10
+	// hugePage is what the kernel backs by one entry of the page table.
+	hugePage = 2 << 20
+)
+
+// block is a mapping; it does not point to its Memory, or that would never be
+// collected.
+type block struct {
+	owner *Allocator
+	pages []byte // as the system gave them
+	data  []byte // the aligned part, a size class long
+	epoch int64  // pace.epoch when it was handed out
+}
+
+// Alloc returns n bytes. Their contents are whatever they are: blocks are reused
+// without being cleared.
+func (a *Allocator) Alloc(n int) (*Memory, error) {
+	if n < 0 || n > math.MaxInt-hugePage {
+		return nil, fmt.Errorf("jit: cannot allocate %d bytes", n)
+	}
+	if n < smallest || !offHeap {
+		return &Memory{data: alignedBytes(n)}, nil
+	}
+	size := sizeClass(n)
+	b, err := a.obtain(size)
+	if err != nil {
+		return nil, fmt.Errorf("jit: allocate %d bytes: %w", n, err)
+	}
+	m := &Memory{data: b.data[:n:n], block: b}
+	m.cleanup = runtime.AddCleanup(m, func(b *block) { _ = b.owner.free(b, true) }, b)
+	return m, nil
+}
+
+// alignedBytes returns Go memory aligned to 64 bytes. The collector never moves
+// it.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+Alignment-1)
+	skip := int(-uintptr(unsafe.Pointer(&b[0])) % Alignment)
+	return b[skip : skip+n : skip+n]
+}
+
+// sizeClass rounds n up to an eighth of its power of two, so that at most 12 %
+// are lost and blocks of nearly the same size can stand in for each other.
+func sizeClass(n int) int {
+	step := smallest / 8
+	for step*16 < n {
+		step *= 2
+	}
+	return roundToPage((n + step - 1) / step * step)
+}
+
+// obtain takes a block of exactly size bytes from the cache or the system.
+func (a *Allocator) obtain(size int) (*block, error) {
+	if a.needsCollection(size) {
+		a.collect()
+	}
+	a.mu.Lock()
+	b := a.cache.take(size)
+	a.mu.Unlock()
+	reused := b != nil
+	if !reused {
+		var err error
+		if b, err = mapBlock(size); err != nil {
+			if b, err = a.obtainAfterCollection(size, err); err != nil {
+				return nil, err
+			}
+		}
+		b.owner = a
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stats.Allocs++
+	if reused {
+		a.stats.Reused++
+	}
+	a.stats.Live += int64(size)
+	a.stats.Peak = max(a.stats.Peak, a.stats.Live)
+	b.epoch = a.pace.epoch
+	return b, nil
+}
+
+// obtainAfterCollection is the last resort when the system is out of memory.
+func (a *Allocator) obtainAfterCollection(size int, err error) (*block, error) {
+	a.collect()
+	if errTrim := a.Trim(); errTrim != nil {
+		return nil, errTrim
+	}
+	b, again := mapBlock(size)
+	if again != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// free takes a block back, from Close or from the collector.
+func (a *Allocator) free(b *block, collected bool) error {
+	size := int64(len(b.data))
+	a.mu.Lock()
+	a.stats.Live -= size
+	if collected {
+		a.stats.Collected++
+		a.pace.collected(b.epoch, size)
+	}
+	limit := a.CacheBytes
+	if limit == 0 {
+		limit = defaultCache
+	}
+	evicted := a.cache.put(b, limit)
+	a.mu.Unlock()
+	return unmapAll(evicted)
+}
+
+// Trim gives the freed blocks that are kept for reuse back to the system.
+func (a *Allocator) Trim() error {
+	a.mu.Lock()
+	evicted := a.cache.put(nil, 0)
+	a.mu.Unlock()
+	return unmapAll(evicted)
+}
+
+// mapBlock asks the system for a block. A large one is aligned so that huge
+// pages fit: 512 times fewer page faults when first touched, and fewer misses
+// when addresses are translated. What lies outside the aligned part is never
+// touched and takes no memory.
+func mapBlock(size int) (*block, error) {
+	if size < hugePage || !adviseHuge {
+		pages, err := mapPages(size)
+		return &block{pages: pages, data: pages}, err
+	}
+	pages, err := mapPages(size + hugePage)
+	if err != nil {
+		return nil, err
+	}
+	skip := int(-uintptr(unsafe.Pointer(&pages[0])) % hugePage)
+	data := pages[skip : skip+size : skip+size]
+	useHugePages(data)
+	return &block{pages: pages, data: data}, nil
+}
+
+func unmapAll(blocks []*block) error {
+	for _, b := range blocks {
+		if err := unmapPages(b.pages); err != nil {
+			return fmt.Errorf("jit: free %d bytes: %w", len(b.data), err)
+		}
+	}
+	return nil
+}
+
+// Stats returns the counts so far.
+func (a *Allocator) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stats
+	s.Cached = a.cache.bytes
+	return s
+}
