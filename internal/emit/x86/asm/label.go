@@ -33,6 +33,8 @@ func (a *Asm) Bind(l Label) {
 		a.fail("label %d does not belong to this assembler", l)
 	case a.labels[l-1] != unbound:
 		a.fail("label %d is bound twice", l)
+	case a.done:
+		a.fail("label %d is bound after the code is finished", l)
 	default:
 		a.labels[l-1] = int32(len(a.code))
 		a.list = append(a.list, inst{at: uint32(len(a.code)), what: entryLabel, label: l})
@@ -152,6 +154,10 @@ func (a *Asm) Align(n int) {
 	}
 	gap := -len(a.code) & (n - 1)
 	if gap == 0 {
+		return
+	}
+	if a.done {
+		a.fail("alignment after the code is finished")
 		return
 	}
 	a.list = append(a.list, inst{at: uint32(len(a.code)), what: entryPad, imm: int64(n)})

@@ -33,6 +33,9 @@ func (a *Asm) Vec(data []byte) M {
 	if n := len(data); n != 16 && n != 32 && n != 64 {
 		a.fail("a vector constant of %d bytes: want 16, 32 or 64", n)
 	}
+	if a.done {
+		a.fail("a constant after the code is finished")
+	}
 	for i := range a.pool {
 		if c := &a.pool[i]; c.elem == 0 && slices.Equal(c.data, data) {
 			return Rip(c.label, 0)

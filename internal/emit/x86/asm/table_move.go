@@ -208,7 +208,7 @@ func moveScalar(name string, pp prefix, w wBit, t tuple) Op {
 		enc(m0F, pp, w, 0x10, t, rm).mem().scalar(),
 		enc(m0F, pp, w, 0x11, t, mr).mem().scalar(),
 		enc(m0F, pp, w, 0x10, t, rvm).reg().scalar().flag(reverse),
-		enc(m0F, pp, w, 0x11, t, operands(vRM, vVvvv, vReg)).reg().scalar())
+		enc(m0F, pp, w, 0x11, t, operands(vRM, vVvvv, vReg)).vex().reg().scalar())
 }
 
 func maskMove(name string, w wBit, load, store byte) Op {
