@@ -124,7 +124,7 @@ func TestEncodingsAVX2(t *testing.T) {
 // length, and about every shape of address. The bytes written are its own.
 func writeEncodings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	ours := append(eachRow(rng, 1), addresses()...)
+	ours := append(eachRow(rng, 1), addresses(t)...)
 	var out strings.Builder
 	out.WriteString("# bytes | text, both as llvm-mc 14 has them; written by go test -run TestEncodings -update\n")
 	seen := map[string]bool{}
@@ -146,12 +146,13 @@ func writeEncodings(t *testing.T) {
 // addresses has each base and index register with each size of displacement:
 // in a general instruction, with VEX, with EVEX at three units of compressed
 // displacement, and with an immediate behind the address.
-func addresses() (out []sample) {
+func addresses(t *testing.T) (out []sample) {
+	t.Helper()
 	add := func(op Op, args ...Arg) {
 		a := New(AVX512)
 		a.Op(op, args...)
 		if a.err != nil {
-			panic(a.err)
+			t.Fatal(a.err)
 		}
 		l := a.Lines()[0]
 		out = append(out, sample{l.Text, l.Bytes})

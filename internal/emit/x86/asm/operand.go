@@ -143,7 +143,7 @@ func Rip(l Label, disp int) M {
 func (m M) Off(n int) M {
 	d := int64(m.disp) + int64(n)
 	m.disp = int32(d)
-	if int64(m.disp) != d || int64(int(d)) != d {
+	if int64(m.disp) != d {
 		m.flags |= memBadDisp
 	}
 	return m

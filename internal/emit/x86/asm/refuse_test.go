@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 		{"index rsp", AVX512, "rsp", func(a *Asm) { a.Op(MOV, RAX, Idx(RAX, RSP, 1, 0)) }},
 		{"scale 3", AVX512, "scale", func(a *Asm) { a.Op(MOV, RAX, Idx(RAX, RCX, 3, 0)) }},
 		{"scale 16", AVX512, "scale", func(a *Asm) { a.Op(MOV, RAX, Idx(RAX, RCX, 16, 0)) }},
-		{"displacement", AVX512, "displacement", func(a *Asm) { a.Op(MOV, RAX, Ptr(RCX, 1<<31)) }},
+		{"displacement", AVX512, "displacement", func(a *Asm) { a.Op(MOV, RAX, Ptr(RCX, math.MinInt32).Off(-1)) }},
 		{"displacement by Off", AVX512, "displacement", func(a *Asm) { a.Op(MOV, RAX, Ptr(RCX, math.MaxInt32).Off(1)) }},
 		{"empty memory", AVX512, "empty", func(a *Asm) { a.Op(MOV, RAX, M{}) }},
 

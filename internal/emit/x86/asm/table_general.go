@@ -6,7 +6,6 @@ var (
 	gRM   = slot{inRM, kGPM, opSize}
 	gVvvv = slot{inVvvv, kGP, opSize}
 	gRAX  = slot{implicit, kGP, opSize}
-	gDst  = slot{inRM, kGP, opSize}
 
 	gMR   = operands(gRM, gReg)
 	gRM2  = operands(gReg, gRM)
@@ -147,13 +146,13 @@ var (
 	SHR = shift("shr", 5)
 	SAR = shift("sar", 7)
 
-	// BMI: these leave the flags alone or set them as the manual says.
-	SHLX = bmi("shlx", p66, 0xF7, gRMV)
-	SHRX = bmi("shrx", pF2, 0xF7, gRMV)
-	SARX = bmi("sarx", pF3, 0xF7, gRMV)
-	BZHI = bmi("bzhi", np, 0xF5, gRMV) // clears the bits from a position upwards
-	ANDN = bmi("andn", np, 0xF2, operands(gReg, gVvvv, gRM))
-	BEXT = bmi("bextr", np, 0xF7, gRMV)
+	// BMI. The shifts leave the flags alone.
+	SHLX  = bmi("shlx", p66, 0xF7, gRMV)
+	SHRX  = bmi("shrx", pF2, 0xF7, gRMV)
+	SARX  = bmi("sarx", pF3, 0xF7, gRMV)
+	BZHI  = bmi("bzhi", np, 0xF5, gRMV) // clears the bits from a position upwards
+	ANDN  = bmi("andn", np, 0xF2, operands(gReg, gVvvv, gRM))
+	BEXTR = bmi("bextr", np, 0xF7, gRMV)
 
 	POPCNT = def("popcnt", two(wOp, 0xB8, gRM2).prefix(pF3))
 	LZCNT  = def("lzcnt", two(wOp, 0xBD, gRM2).prefix(pF3))
