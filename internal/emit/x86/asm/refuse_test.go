@@ -91,6 +91,8 @@ func TestRefusals(t *testing.T) {
 		{"gather into its index", AVX512, "different registers", func(a *Asm) { a.Op(VGATHERDPS, V(1), VIdx(RAX, 1, 4, 0), Mask(1)) }},
 		{"VEX gather, mask is index", AVX2, "different registers", func(a *Asm) { a.Op(VGATHERDPS, V(0), VIdx(RAX, 1, 4, 0), V(1)) }},
 		{"VEX gather, mask is destination", AVX2, "different registers", func(a *Asm) { a.Op(VGATHERDPS, V(1), VIdx(RAX, 0, 4, 0), V(1)) }},
+		{"VEX gather, index 16", AVX512, "EVEX form", func(a *Asm) { a.Op(VGATHERDPS, V(0), VIdx(RAX, 16, 4, 0), V(1), L256) }},
+		{"VEX gather, index 16 on AVX2", AVX2, "AVX-512", func(a *Asm) { a.Op(VGATHERDPS, V(0), VIdx(RAX, 16, 4, 0), V(1)) }},
 		{"gather from plain memory", AVX512, "no form", func(a *Asm) { a.Op(VGATHERDPS, V(0), Ptr(RAX, 0), Mask(1)) }},
 		{"vector index in a load", AVX512, "no form", func(a *Asm) { a.Op(VMOVUPS, V(0), VIdx(RAX, 1, 4, 0)) }},
 
