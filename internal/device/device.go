@@ -104,3 +104,13 @@ type IndexError struct {
 func (e *IndexError) Error() string {
 	return fmt.Sprintf("%s: index %d at position %d is outside size %d", e.Op, e.Index, e.At, e.Size)
 }
+
+// DivisionError is an integer division or modulus by zero, found while running.
+type DivisionError struct {
+	Op string // the operation
+	At int    // flat position of the element
+}
+
+func (e *DivisionError) Error() string {
+	return fmt.Sprintf("%s: division by zero at position %d", e.Op, e.At)
+}

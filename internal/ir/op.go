@@ -213,7 +213,7 @@ var ops = [opCount]opInfo{
 	Sort:          {name: "sort", class: ClassAnchor, arity: 1, types: number, outputs: 2, meaning: "values and indices (i64) along the axis, stable, NaN last"},
 	Scan:          {name: "scan", class: ClassAnchor, arity: 1, types: number, meaning: "running sum, prod or max along the axis"},
 	SegmentIDs:    {name: "segmentids", class: ClassAnchor, arity: 1, types: intOnly, meaning: "for each row the number of its segment, from offsets"},
-	SegmentReduce: {name: "segmentreduce", class: ClassAnchor, arity: 2, meaning: "sum or max over the rows of each segment"},
+	SegmentReduce: {name: "segmentreduce", class: ClassAnchor, arity: 2, types: number, meaning: "sum or max over the rows of each segment"},
 
 	Get:    {name: "get", class: ClassStructure, arity: 1, meaning: "output i of a node with several"},
 	Assign: {name: "assign", class: ClassStructure, arity: 2, meaning: "the new value of a variable; passes it on"},
