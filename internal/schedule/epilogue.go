@@ -1,0 +1,127 @@
+package schedule
+
+import "github.com/sinterml/sinter/internal/ir"
+
+// maxSpine bounds the nodes an epilogue may hold: registers are few.
+const maxSpine = 64
+
+// epilogue finds what a matmul's kernel can do with its result while it is in
+// registers: the last node t such that everything between the anchor and t is
+// pointwise, or a reordering of elements, and no value on the way is needed
+// elsewhere. It returns nil if there is none.
+func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node]bool) {
+	// order[n] names the reorderings between the anchor and n: operands of a
+	// node on the spine must agree on it, or they are different elements.
+	type order struct {
+		from *order
+		by   *ir.Node
+	}
+	at := map[*ir.Node]*order{anchor: {}}
+	candidates := []*ir.Node{anchor}
+	for i := anchor.ID + 1; i < len(s.g.Nodes) && len(candidates) < maxSpine; i++ {
+		n := s.g.Nodes[i]
+		var o *order
+		agree, on := true, false
+		for _, in := range n.In {
+			if p, ok := at[in]; ok {
+				agree = agree && (!on || p == o)
+				o, on = p, true
+			}
+		}
+		switch {
+		case !on || !agree:
+		case n.Op.Pointwise():
+			at[n] = o
+			candidates = append(candidates, n)
+		case n.Op == ir.Reshape || n.Op == ir.Permute:
+			at[n] = &order{o, n}
+			candidates = append(candidates, n)
+		}
+	}
+	for i := len(candidates) - 1; i > 0; i-- {
+		t := candidates[i]
+		if !t.Op.Pointwise() { // a view costs nothing where it is read
+			continue
+		}
+		if set := s.closed(t, anchor, at[t] != nil, candidates); set != nil && !s.laterRoots(t, set, anchor) {
+			return t, set
+		}
+	}
+	return nil, nil
+}
+
+// closed returns the candidates between anchor and t if t alone is used
+// outside of them.
+func (s *partition) closed(t, anchor *ir.Node, ok bool, candidates []*ir.Node) map[*ir.Node]bool {
+	if !ok {
+		return nil
+	}
+	in := map[*ir.Node]bool{}
+	for _, c := range candidates {
+		in[c] = true
+	}
+	set := map[*ir.Node]bool{}
+	var walk func(n *ir.Node)
+	walk = func(n *ir.Node) {
+		if set[n] || !in[n] {
+			return
+		}
+		set[n] = true
+		if n != anchor {
+			for _, x := range n.In {
+				walk(x)
+			}
+		}
+	}
+	walk(t)
+	for n := range set {
+		if n == t {
+			continue
+		}
+		if s.out[n.ID] || n != anchor && s.root[n.ID] {
+			return nil
+		}
+		for _, u := range s.users[n.ID] {
+			if !set[u] {
+				return nil
+			}
+		}
+	}
+	if !set[anchor] {
+		return nil
+	}
+	return set
+}
+
+// laterRoots tells whether t needs a value that is computed from the anchor by
+// another kernel, or inlines a reduction of its own.
+func (s *partition) laterRoots(t *ir.Node, set map[*ir.Node]bool, anchor *ir.Node) bool {
+	seen := map[*ir.Node]bool{}
+	var depends func(n *ir.Node) bool
+	depends = func(n *ir.Node) bool {
+		if n == anchor {
+			return true
+		}
+		if seen[n] || n.ID < anchor.ID {
+			return false
+		}
+		seen[n] = true
+		for _, in := range n.In {
+			if depends(in) {
+				return true
+			}
+		}
+		return false
+	}
+	for n := range set {
+		if n == anchor {
+			continue
+		}
+		for _, in := range n.In {
+			if !set[in] && depends(in) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+package schedule
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// scatter copies the operand and then applies the updates along the axis in
+// order. Other axes are independent, so the result does not depend on threads.
+func (b *builder) scatter(n *ir.Node) ([]loop.Stmt, error) {
+	x, index, updates := n.In[0], n.In[1], n.In[2]
+	axis := n.Attr.Axis()
+	kept, at := b.axes("r", x.Shape, func(a int) bool { return a != axis })
+	v := b.variable("c", x.Shape[axis])
+	from := append([]*loop.Expr(nil), at...)
+	from[axis] = v.Ref()
+	start, err := b.value(x, from, nil)
+	if err != nil {
+		return nil, err
+	}
+	u := b.variable("u", index.Shape[axis])
+	iu := append([]*loop.Expr(nil), at...)
+	iu[axis] = u.Ref()
+	i, err := b.value(index, iu, nil)
+	if err != nil {
+		return nil, err
+	}
+	up, err := b.value(updates, iu, nil)
+	if err != nil {
+		return nil, err
+	}
+	size := x.Shape[axis]
+	slot := b.check(n, size)
+	to := append([]*loop.Expr(nil), at...)
+	to[axis] = loop.Index(castIndex64(i), size, slot)
+	if n.Attr.Mode == "add" {
+		old := loop.Load(b.param(bufferKey{n, 0}, loop.Write), n.DType, linear(to, n.Shape), nil)
+		up = loop.Apply(ir.Add, n.DType, old, up)
+	}
+	body := []loop.Stmt{
+		&loop.Loop{Var: v, Hi: loop.SizeOf(size), Range: loop.Serial, Body: []loop.Stmt{b.store(n, from, start)}},
+	}
+	if _, hi := size.Bounds(); hi > 0 {
+		body = append(body, &loop.Loop{Var: u, Hi: loop.SizeOf(index.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{b.store(n, to, up)}})
+	}
+	if len(kept) == 0 {
+		return body, nil
+	}
+	last := loop.Serial
+	if axis != lastAxis(x.Shape) {
+		last = loop.Vector
+	}
+	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+}
+
+// scan runs along an axis and stores each step.
+func (b *builder) scan(n *ir.Node) ([]loop.Stmt, error) {
+	x := n.In[0]
+	axis := n.Attr.Axis()
+	kept, at := b.axes("r", x.Shape, func(a int) bool { return a != axis })
+	v := b.variable("c", x.Shape[axis])
+	idx := append([]*loop.Expr(nil), at...)
+	idx[axis] = v.Ref()
+	e, err := b.value(x, idx, nil)
+	if err != nil {
+		return nil, err
+	}
+	kind := map[string]ir.Op{"sum": ir.ReduceSum, "prod": ir.ReduceProd, "max": ir.ReduceMax}[n.Attr.Mode]
+	acc := &loop.Local{Name: "acc", DType: n.DType}
+	body := []loop.Stmt{
+		&loop.Set{Local: acc, Value: identity(kind, n.DType)},
+		&loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{
+			&loop.Set{Local: acc, Value: loop.Apply(foldOp(kind), n.DType, acc.Ref(), e)},
+			b.store(n, idx, acc.Ref()),
+		}},
+	}
+	if len(kept) == 0 {
+		return body, nil
+	}
+	last := loop.Serial
+	if axis != lastAxis(x.Shape) {
+		last = loop.Vector
+	}
+	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+}
+
+// segmentIDs fills each segment's rows with its number.
+func (b *builder) segmentIDs(n *ir.Node) ([]loop.Stmt, error) {
+	seg, lo, hi, err := b.segment(n.In[0])
+	if err != nil {
+		return nil, err
+	}
+	v := b.variable("r", n.Shape[0])
+	st := b.store(n, []*loop.Expr{v.Ref()}, castIndex(seg.Ref(), n.DType))
+	return []loop.Stmt{&loop.Loop{Var: seg, Hi: loop.SizeOf(b.bounds[seg]), Range: loop.Global, Body: []loop.Stmt{
+		&loop.Loop{Var: v, Lo: lo, Hi: hi, Range: loop.Vector, Body: []loop.Stmt{st}},
+	}}}, nil
+}
+
+// segment makes a variable over the segments that offsets bound, and the first
+// row and the row behind the last of each.
+func (b *builder) segment(offsets *ir.Node) (seg *loop.Var, lo, hi *loop.Expr, err error) {
+	seg = b.variable("b", offsets.Shape[0].Plus(-1))
+	ends := make([]*loop.Expr, 2)
+	for i := range ends {
+		e, err := b.value(offsets, []*loop.Expr{loop.AddIndex(seg.Ref(), loop.Int(i))}, nil)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		ends[i] = castIndex64(e)
+	}
+	return seg, ends[0], ends[1], nil
+}
+
+// segmentReduce folds the rows of each segment; an empty one gives the
+// identity.
+func (b *builder) segmentReduce(n *ir.Node) ([]loop.Stmt, error) {
+	seg, lo, hi, err := b.segment(n.In[1])
+	if err != nil {
+		return nil, err
+	}
+	kept, at := b.axes("c", n.Shape, func(a int) bool { return a > 0 })
+	row := b.variable("r", n.In[0].Shape[0])
+	from := append([]*loop.Expr(nil), at...)
+	from[0] = row.Ref()
+	e, err := b.value(n.In[0], from, nil)
+	if err != nil {
+		return nil, err
+	}
+	kind := ir.ReduceSum
+	if n.Attr.Mode == "max" {
+		kind = ir.ReduceMax
+	}
+	acc := &loop.Local{Name: "acc", DType: n.DType}
+	at[0] = seg.Ref()
+	body := []loop.Stmt{
+		&loop.Set{Local: acc, Value: identity(kind, n.DType)},
+		&loop.Loop{Var: row, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(kind), Value: e}}},
+		b.store(n, at, acc.Ref()),
+	}
+	if len(kept) > 0 {
+		body = loop.Collapse(b.nest(kept, loop.Vector, body))
+	}
+	return []loop.Stmt{&loop.Loop{Var: seg, Hi: loop.SizeOf(b.bounds[seg]), Range: loop.Global, Body: body}}, nil
+}

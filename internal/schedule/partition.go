@@ -1,0 +1,405 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// partition decides which nodes become roots, computed by a kernel and kept in
+// registers or memory, and which are inlined into every user; and which roots
+// share a kernel.
+type partition struct {
+	g     *ir.Graph
+	opt   Options
+	users [][]*ir.Node
+	out   []bool // by ID: is an output
+
+	root   []bool   // by ID
+	group  []*group // by ID, of roots
+	groups []*group // by first member
+}
+
+// group is the roots that one kernel computes.
+type group struct {
+	members []*ir.Node // operands first
+	// A group around a reduction has rows: every member has shape full, or
+	// full with axes reduced to 1.
+	rows bool
+	full ir.Shape // also of groups that are pointwise
+	axes []int
+	// A group around an anchor has it as first member. With an epilogue the
+	// last member is what is stored, the anchor itself stays in registers.
+	anchor *ir.Node
+	spine  map[*ir.Node]bool // nodes from the anchor to the stored one
+}
+
+func newPartition(g *ir.Graph, o Options) *partition {
+	s := &partition{g: g, opt: o, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes))}
+	for _, n := range g.Outputs {
+		s.out[n.ID] = true
+	}
+	return s
+}
+
+func (s *partition) run() error {
+	s.markRoots()
+	for range 8 { // a new root may split groups, which may ask for more roots
+		s.makeGroups()
+		if !s.shareExpensive() {
+			return nil
+		}
+	}
+	s.makeGroups()
+	return nil
+}
+
+// isBuffer tells whether n's value lies in memory before any kernel that
+// reads it.
+func (s *partition) isBuffer(n *ir.Node) bool {
+	switch n.Op {
+	case ir.Input, ir.Bound, ir.Weight, ir.Variable, ir.Get:
+		return true
+	}
+	return s.root[n.ID]
+}
+
+// markRoots marks what cannot be inlined.
+func (s *partition) markRoots() {
+	all := !s.opt.on("fuse")
+	for _, n := range s.g.Nodes {
+		switch n.Op.Class() {
+		case ir.ClassLeaf:
+			s.root[n.ID] = s.out[n.ID] && !n.Op.HasLeaf()
+		case ir.ClassReduce, ir.ClassAnchor:
+			s.root[n.ID] = true
+		default:
+			s.root[n.ID] = n.Op != ir.Get && (all || s.out[n.ID] || n.Op == ir.Scatter || n.Op == ir.Contiguous || n.Op == ir.Assign)
+		}
+	}
+	for _, n := range s.g.Nodes {
+		switch n.Op {
+		case ir.MatMul:
+			s.needView(n.In[0])
+			if !constant(n.In[1]) {
+				s.needView(n.In[1])
+			}
+		case ir.Attention:
+			for _, in := range n.In {
+				s.needView(in)
+			}
+		case ir.Gather, ir.Scatter, ir.SegmentReduce:
+			s.needView(n.In[1])
+		case ir.Sort:
+			s.needBuffer(n.In[0])
+		case ir.SegmentIDs:
+			s.needView(n.In[0])
+		}
+	}
+}
+
+// needView makes roots so that n is a buffer seen through index arithmetic
+// alone.
+func (s *partition) needView(n *ir.Node) {
+	for m := n; ; m = m.In[0] {
+		if s.isBuffer(m) {
+			return
+		}
+		switch m.Op {
+		case ir.Reshape, ir.Permute, ir.Expand, ir.Slice, ir.Flip, ir.Window:
+		case ir.Pad, ir.Concat:
+			s.root[n.ID] = true
+			return
+		default:
+			s.root[m.ID] = true
+			return
+		}
+	}
+}
+
+// needBuffer makes n itself a root unless it is in memory as it stands.
+func (s *partition) needBuffer(n *ir.Node) {
+	if !s.isBuffer(n) {
+		s.root[n.ID] = true
+	}
+}
+
+// constant tells whether n depends on weights, bound values and constants
+// alone.
+func constant(n *ir.Node) bool {
+	switch n.Op {
+	case ir.Weight, ir.Bound, ir.Const, ir.Iota:
+		return true
+	}
+	if !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement {
+		return false
+	}
+	for _, in := range n.In {
+		if !constant(in) {
+			return false
+		}
+	}
+	return true
+}
+
+// makeGroups forms the kernels anew from the present roots.
+func (s *partition) makeGroups() {
+	s.group = make([]*group, len(s.g.Nodes))
+	s.groups = nil
+	for _, n := range s.g.Nodes {
+		if !s.root[n.ID] || s.group[n.ID] != nil {
+			continue
+		}
+		if n.Op.Class() == ir.ClassAnchor {
+			s.anchorGroup(n)
+			continue
+		}
+		if g := s.joinRows(n); g != nil {
+			g.members = append(g.members, n)
+			s.group[n.ID] = g
+			continue
+		}
+		if g := s.joinPointwise(n); g != nil {
+			g.members = append(g.members, n)
+			s.group[n.ID] = g
+			continue
+		}
+		g := &group{members: []*ir.Node{n}, full: n.Shape}
+		if n.Op.Class() == ir.ClassReduce {
+			g.rows, g.full, g.axes = true, n.In[0].Shape, n.Attr.Axes
+		}
+		s.add(g)
+	}
+}
+
+func (s *partition) add(g *group) {
+	s.groups = append(s.groups, g)
+	for _, n := range g.members {
+		s.group[n.ID] = g
+	}
+}
+
+// anchorGroup makes the kernel of an anchor and what it absorbs behind it.
+func (s *partition) anchorGroup(n *ir.Node) {
+	g := &group{members: []*ir.Node{n}, anchor: n}
+	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") && !s.out[n.ID] {
+		if tail, spine := s.epilogue(n); tail != nil {
+			s.root[tail.ID] = true
+			g.members = append(g.members, tail)
+			g.spine = spine
+		}
+	}
+	s.add(g)
+}
+
+// joinRows finds the group of a reduction that n can share the rows of.
+func (s *partition) joinRows(n *ir.Node) *group {
+	if !s.opt.on("rows") || !s.opt.on("fuse") || n.Op == ir.ArgMax || n.Op == ir.ArgMin {
+		return nil
+	}
+	for i := len(s.groups) - 1; i >= 0; i-- {
+		g := s.groups[i]
+		if !g.rows || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+			continue
+		}
+		if s.touches(n, g) && !s.cyclic(n, g) {
+			return g
+		}
+	}
+	return nil
+}
+
+// foldable tells whether op is a reduction that can share its rows.
+func foldable(op ir.Op) bool {
+	return op.Class() == ir.ClassReduce && op != ir.ArgMax && op != ir.ArgMin
+}
+
+// rowMember tells whether n's own loops are those of g.
+func (s *partition) rowMember(n *ir.Node, g *group) bool {
+	if n.Op.Class() == ir.ClassReduce {
+		return n.In[0].Shape.Equal(g.full) && slices.Equal(n.Attr.Axes, g.axes)
+	}
+	if !n.Op.Pointwise() && n.Op != ir.Expand {
+		return false
+	}
+	return n.Shape.Equal(g.full) || n.Shape.Equal(g.rowShape())
+}
+
+func (g *group) rowShape() ir.Shape {
+	s := slices.Clone(g.full)
+	for _, a := range g.axes {
+		s[a] = ir.N(1)
+	}
+	return s
+}
+
+// rowAligned tells whether n reads what g computes only at its own row: through
+// pointwise nodes, and from row values through an expansion along the axes.
+func (s *partition) rowAligned(n *ir.Node, g *group) bool {
+	row := g.rowShape()
+	seen := map[*ir.Node]bool{}
+	var ok func(m *ir.Node, shape ir.Shape) bool
+	operands := func(m *ir.Node, shape ir.Shape) bool {
+		for _, in := range m.In {
+			if !ok(in, shape) {
+				return false
+			}
+		}
+		return true
+	}
+	ok = func(m *ir.Node, shape ir.Shape) bool {
+		if s.root[m.ID] {
+			return s.group[m.ID] != g || m.Shape.Equal(shape)
+		}
+		if seen[m] {
+			return true
+		}
+		seen[m] = true
+		switch {
+		case m.Op.Pointwise():
+			return operands(m, shape)
+		case m.Op == ir.Expand && m.In[0].Shape.Equal(row) && shape.Equal(g.full):
+			return ok(m.In[0], row)
+		}
+		return !s.reads(m, g)
+	}
+	if n.Op.Class() == ir.ClassReduce {
+		return ok(n.In[0], g.full)
+	}
+	if n.Op == ir.Expand {
+		return n.In[0].Shape.Equal(row) && ok(n.In[0], row)
+	}
+	return operands(n, n.Shape)
+}
+
+// reads tells whether the inlined nodes below n reach a member of g.
+func (s *partition) reads(n *ir.Node, g *group) bool {
+	found := false
+	s.cone(n, func(r *ir.Node) { found = found || s.group[r.ID] == g })
+	return found
+}
+
+// cone visits the roots that n reads through inlined nodes; n itself counts as
+// inlined.
+func (s *partition) cone(n *ir.Node, visit func(root *ir.Node)) {
+	seen := map[*ir.Node]bool{}
+	var walk func(m *ir.Node)
+	walk = func(m *ir.Node) {
+		for _, in := range m.In {
+			if seen[in] {
+				continue
+			}
+			seen[in] = true
+			if s.root[in.ID] {
+				visit(in)
+			} else {
+				walk(in)
+			}
+		}
+	}
+	walk(n)
+}
+
+// touches tells whether sharing a kernel with g saves n something: it reads a
+// member, or a buffer that g reads as well.
+func (s *partition) touches(n *ir.Node, g *group) bool {
+	if s.reads(n, g) {
+		return true
+	}
+	mine := s.buffers(n)
+	for _, m := range g.members {
+		for b := range s.buffers(m) {
+			if mine[b] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// buffers is the set of buffers of full size that n reads through inlined
+// nodes; small operands such as a bias are worth no common kernel.
+func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
+	set := map[*ir.Node]bool{}
+	seen := map[*ir.Node]bool{}
+	var walk func(m *ir.Node)
+	walk = func(m *ir.Node) {
+		for _, in := range m.In {
+			if seen[in] {
+				continue
+			}
+			seen[in] = true
+			if s.isBuffer(in) {
+				if in.Shape.Equal(m.Shape) || m.Op.Class() == ir.ClassReduce {
+					set[in] = true
+				}
+			} else if in.Op != ir.Expand {
+				walk(in)
+			}
+		}
+	}
+	walk(n)
+	return set
+}
+
+// cyclic tells whether n and g depend on one another through a third kernel,
+// so that they cannot be one.
+func (s *partition) cyclic(n *ir.Node, g *group) bool {
+	through := func(start []*ir.Node, skip *group, found func(r *ir.Node) bool) bool {
+		seen := map[*group]bool{skip: true}
+		hit := false
+		var follow func(m *ir.Node, direct bool)
+		follow = func(m *ir.Node, direct bool) {
+			s.cone(m, func(r *ir.Node) {
+				if hit = hit || !direct && found(r); hit {
+					return
+				}
+				if h := s.group[r.ID]; h != nil && !seen[h] {
+					seen[h] = true
+					for _, x := range h.members {
+						follow(x, false)
+					}
+				}
+			})
+		}
+		for _, m := range start {
+			follow(m, true)
+		}
+		return hit
+	}
+	return through([]*ir.Node{n}, g, func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		through(g.members, g, func(r *ir.Node) bool { return r == n })
+}
+
+// joinPointwise finds a group of pointwise roots with n's loops.
+func (s *partition) joinPointwise(n *ir.Node) *group {
+	if !s.opt.on("fuse") || !n.Op.Pointwise() {
+		return nil
+	}
+	for i := len(s.groups) - 1; i >= 0; i-- {
+		g := s.groups[i]
+		if g.anchor != nil || g.rows || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
+			continue
+		}
+		if s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {
+			return g
+		}
+	}
+	return nil
+}
+
+// samePlace tells whether n reads members of g only at its own index.
+func (s *partition) samePlace(n *ir.Node, g *group) bool {
+	for _, in := range n.In {
+		switch {
+		case s.root[in.ID]:
+		case in.Op.Pointwise():
+			if !s.samePlace(in, g) {
+				return false
+			}
+		case s.reads(in, g):
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+// Package schedule turns a graph into kernels: it decides which nodes share
+// one, lowers each kernel to loops or fits it to a template, orders them and
+// plans their memory.
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// Plan is a program as kernels over buffers, in the order they run.
+type Plan struct {
+	Graph   *ir.Graph
+	Buffers []Buffer
+	Kernels []*Kernel
+}
+
+// BufferKind says who owns a buffer's memory.
+type BufferKind uint8
+
+const (
+	LeafBuffer   BufferKind = iota + 1 // bound to a leaf, read only
+	OutputBuffer                       // bound to an output
+	TempBuffer                         // in the run's arena
+)
+
+// Buffer is one array of a plan.
+type Buffer struct {
+	Kind        BufferKind
+	Number      int // of the leaf or output
+	DType       ir.DType
+	Len         ir.Dim // elements
+	First, Last int    // kernels between which a temp holds a value, both inclusive
+}
+
+// Kernel is one step of a plan.
+type Kernel struct {
+	Name   string
+	Work   Work
+	Args   []int      // a buffer for each of Work's params; -1 for scratch
+	Nodes  []*ir.Node // what it computes, in order
+	Checks []Check    // one for each status word
+}
+
+// Work is what a kernel does: *loop.Kernel, *template.Gemm,
+// *template.Attention or *Host.
+type Work any
+
+// Check tells what a status word that was set means: an index in Buffer that
+// is outside Size.
+type Check struct {
+	Op     ir.Op
+	Buffer int
+	Size   ir.Dim
+}
+
+// Host is a step that is no loop nest, run by a Go function of the device.
+type Host struct {
+	Params []loop.Param
+	Node   *ir.Node // Sort
+	Shape  ir.Shape // of the operand
+}
+
+// Options are the parts of scheduling that can be left out, by name in NoOpt:
+// "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
+// "epilogue" (work after an anchor), "pack-memory" (temps share memory).
+type Options struct {
+	NoOpt []string
+	// Anchors lists the anchors the target has templates for; others must
+	// have been replaced by their definitions before.
+	Anchors map[ir.Op]bool
+}
+
+// Switches are the names that NoOpt may hold.
+var Switches = []string{"fuse", "rows", "epilogue", "pack-memory"}
+
+func (o *Options) on(name string) bool {
+	for _, n := range o.NoOpt {
+		if n == name || n == "all" {
+			return false
+		}
+	}
+	return true
+}
+
+// Build schedules g.
+func Build(g *ir.Graph, o Options) (*Plan, error) {
+	s := newPartition(g, o)
+	if err := s.run(); err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
+	p, err := s.lowerAll()
+	if err != nil {
+		return nil, err
+	}
+	p.lifetimes()
+	return p, nil
+}
+
+// String prints buffers and kernels.
+func (p *Plan) String() string {
+	var b strings.Builder
+	b.WriteString("plan\n")
+	for i, buf := range p.Buffers {
+		fmt.Fprintf(&b, "b%d = ", i)
+		switch buf.Kind {
+		case LeafBuffer:
+			fmt.Fprintf(&b, "leaf %d %q", buf.Number, p.Graph.Leaves[buf.Number].Name)
+		case OutputBuffer:
+			fmt.Fprintf(&b, "output %d", buf.Number)
+		case TempBuffer:
+			fmt.Fprintf(&b, "temp live %d-%d", buf.First, buf.Last)
+		}
+		fmt.Fprintf(&b, " %v[%v]\n", buf.DType, buf.Len)
+	}
+	for i, k := range p.Kernels {
+		fmt.Fprintf(&b, "k%d %s(", i, k.Name)
+		for j, a := range k.Args {
+			if j > 0 {
+				b.WriteString(", ")
+			}
+			if a < 0 {
+				b.WriteString("scratch")
+			} else {
+				fmt.Fprintf(&b, "b%d", a)
+			}
+		}
+		b.WriteString(")")
+		for _, n := range k.Nodes {
+			fmt.Fprintf(&b, " %%%d:%v", n.ID, n.Op)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// params are the buffers that the kernel's work takes.
+func (k *Kernel) params() []loop.Param {
+	switch w := k.Work.(type) {
+	case *loop.Kernel:
+		return w.Params
+	case *template.Gemm:
+		return w.Params
+	case *template.Attention:
+		return w.Params
+	case *Host:
+		return w.Params
+	}
+	return nil
+}

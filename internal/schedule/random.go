@@ -1,0 +1,51 @@
+package schedule
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// random is one u32 of Philox 4x32-10: the block is the flat index divided by
+// four, the word within it the remainder. Source: Salmon et al., "Parallel
+// random numbers: as easy as 1, 2, 3", SC 2011.
+func (b *builder) random(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.Expr, error) {
+	key := make([]*loop.Expr, 4)
+	for i := range key {
+		k, err := b.value(n.In[0], []*loop.Expr{loop.Int(i)}, valid)
+		if err != nil {
+			return nil, err
+		}
+		key[i] = k
+	}
+	u32 := func(v uint32) *loop.Expr { return loop.Const(ir.U32, uint64(v)) }
+	op := func(o ir.Op, x, y *loop.Expr) *loop.Expr { return loop.Apply(o, ir.U32, x, y) }
+	flat := linear(idx, n.Shape)
+	block := loop.Apply(ir.IDiv, ir.I64, flat, loop.Int(4))
+	word := loop.Apply(ir.Mod, ir.I64, flat, loop.Int(4))
+	c := [4]*loop.Expr{
+		loop.Apply(ir.Cast, ir.U32, block),
+		loop.Apply(ir.Cast, ir.U32, loop.Apply(ir.Shr, ir.I64, block, loop.Int(32))),
+		key[2], key[3],
+	}
+	k0, k1 := key[0], key[1]
+	for round := range 10 {
+		if round > 0 {
+			k0, k1 = op(ir.Add, k0, u32(0x9E3779B9)), op(ir.Add, k1, u32(0xBB67AE85))
+		}
+		h0, l0 := mulWide(c[0], 0xD2511F53)
+		h1, l1 := mulWide(c[2], 0xCD9E8D57)
+		c = [4]*loop.Expr{op(ir.Xor, op(ir.Xor, h1, c[1]), k0), l1, op(ir.Xor, op(ir.Xor, h0, c[3]), k1), l0}
+	}
+	r := c[3]
+	for i := 2; i >= 0; i-- {
+		r = loop.Apply(ir.Where, ir.U32, loop.Apply(ir.Equal, ir.Bool, word, loop.Int(i)), c[i], r)
+	}
+	return r, nil
+}
+
+// mulWide is the high and the low half of x*m.
+func mulWide(x *loop.Expr, m uint32) (hi, lo *loop.Expr) {
+	p := loop.Apply(ir.Mul, ir.U64, loop.Apply(ir.Cast, ir.U64, x), loop.Const(ir.U64, uint64(m)))
+	hi = loop.Apply(ir.Cast, ir.U32, loop.Apply(ir.Shr, ir.U64, p, loop.Const(ir.U64, 32)))
+	return hi, loop.Apply(ir.Cast, ir.U32, p)
+}

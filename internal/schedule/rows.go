@@ -1,0 +1,415 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// rows lowers a group around reductions that share their rows. Reductions of
+// one level share a pass over the row; a value that needs a reduction's result
+// is computed in a later pass.
+func (b *builder) rows(g *group) ([]loop.Stmt, error) {
+	reduced := map[int]bool{}
+	for _, a := range g.axes {
+		reduced[a] = true
+	}
+	kept, rowIdx := b.axes("r", g.full, func(a int) bool { return !reduced[a] })
+	lanesOutside := len(kept) > 0 && !reduced[lastAxis(g.full)]
+	r := &rowBuilder{builder: b, g: g, rowIdx: rowIdx, inner: loop.Vector}
+	if lanesOutside {
+		r.inner = loop.Serial
+	}
+	body, err := r.passes()
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) == 0 {
+		return body, nil
+	}
+	last := loop.Serial
+	if lanesOutside {
+		last = loop.Vector
+	}
+	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+}
+
+// lastAxis is the last axis that is not of size 1.
+func lastAxis(s ir.Shape) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if !s[i].IsConst(1) {
+			return i
+		}
+	}
+	return len(s) - 1
+}
+
+// rowBuilder lowers the work on one row.
+type rowBuilder struct {
+	*builder
+	g      *group
+	rowIdx []*loop.Expr // index of the row; 0 along the reduced axes
+	inner  loop.Range   // of the innermost loop over the reduced axes
+	level  map[*ir.Node]int
+	row    []loop.Stmt // sets row values for the pass being built
+}
+
+// passes lays out the members by level: row values that are ready, then one
+// pass over the row for all that can be done.
+func (r *rowBuilder) passes() ([]loop.Stmt, error) {
+	level := r.levels()
+	top := 0
+	for _, l := range level {
+		top = max(top, l)
+	}
+	r.level = level
+	held := r.heldInScratch()
+	r.hoist = r.rowValue
+	var body []loop.Stmt
+	for l := 0; l <= top; l++ {
+		var now []*ir.Node
+		for _, m := range r.g.members {
+			if level[m] == l {
+				now = append(now, m)
+			}
+		}
+		stmts, err := r.pass(now, held[l])
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, stmts...)
+	}
+	return body, nil
+}
+
+// levels numbers the members: what a reduction's result goes into comes one
+// level later.
+func (r *rowBuilder) levels() map[*ir.Node]int {
+	level := map[*ir.Node]int{}
+	member := map[*ir.Node]bool{}
+	for _, m := range r.g.members {
+		member[m] = true
+	}
+	var of func(n *ir.Node, seen map[*ir.Node]int) int
+	of = func(n *ir.Node, seen map[*ir.Node]int) int {
+		if l, ok := seen[n]; ok {
+			return l
+		}
+		l := 0
+		for _, in := range n.In {
+			switch {
+			case member[in] && in.Op.Class() == ir.ClassReduce:
+				l = max(l, level[in]+1)
+			case member[in]:
+				l = max(l, level[in])
+			case !r.s.isBuffer(in):
+				l = max(l, of(in, seen))
+			}
+		}
+		seen[n] = l
+		return l
+	}
+	seen := map[*ir.Node]int{}
+	for _, m := range r.g.members {
+		level[m] = of(m, seen)
+	}
+	return level
+}
+
+// pass emits one level: values of the row, then a loop over it.
+func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
+	var inside, after []loop.Stmt
+	r.row = nil
+	vars, idx := r.axes("c", r.g.full, func(a int) bool { return contains(r.g.axes, a) })
+	at := merge(r.rowIdx, idx, r.g.axes)
+	for _, n := range held {
+		e, err := r.compute(n, at, nil)
+		if err != nil {
+			return nil, err
+		}
+		inside = append(inside, r.hold(n, at, e))
+	}
+	for _, n := range members {
+		full := n.Shape.Equal(r.g.full)
+		switch {
+		case n.Op.Class() == ir.ClassReduce:
+			acc, stmts, err := r.reduce(n, at)
+			if err != nil {
+				return nil, err
+			}
+			r.row = append(r.row, &loop.Set{Local: acc, Value: identity(n.Op, n.DType)})
+			inside = append(inside, stmts...)
+			ref := acc.Ref()
+			r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
+			if r.needed(n) {
+				after = append(after, r.store(n, r.rowIdx, ref))
+			}
+		case full:
+			e, err := r.compute(n, at, nil)
+			if err != nil {
+				return nil, err
+			}
+			inside = append(inside, r.store(n, at, e))
+			r.keep(n, at, e)
+		default: // a value of the row
+			e, err := r.compute(n, r.rowIdx, nil)
+			if err != nil {
+				return nil, err
+			}
+			l := &loop.Local{Name: fmt.Sprintf("v%d", n.ID), DType: n.DType}
+			ref := l.Ref()
+			r.row = append(r.row, &loop.Set{Local: l, Value: e})
+			r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
+			if r.needed(n) {
+				after = append(after, r.store(n, r.rowIdx, ref))
+			}
+		}
+	}
+	body := r.row
+	if len(inside) > 0 {
+		if len(vars) == 0 {
+			body = append(body, inside...)
+		} else {
+			body = append(body, loop.Collapse(r.nest(vars, r.inner, inside))...)
+		}
+	}
+	return append(body, after...), nil
+}
+
+// rowValue keeps what is computed once a row in a local.
+func (r *rowBuilder) rowValue(n *ir.Node, e *loop.Expr) *loop.Expr {
+	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) {
+		return e
+	}
+	l := &loop.Local{Name: fmt.Sprintf("v%d", n.ID), DType: n.DType}
+	r.row = append(r.row, &loop.Set{Local: l, Value: e})
+	ref := l.Ref()
+	r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
+	return ref
+}
+
+// heldInScratch finds, for each level, the inlined nodes of full shape that
+// this and later passes need and that are too dear to compute again: the row
+// of their values is kept beside the kernel.
+func (r *rowBuilder) heldInScratch() map[int][]*ir.Node {
+	if r.inner != loop.Vector {
+		return nil
+	}
+	first, last := map[*ir.Node]int{}, map[*ir.Node]int{}
+	for _, m := range r.g.members {
+		seen := map[*ir.Node]bool{}
+		var walk func(n *ir.Node)
+		walk = func(n *ir.Node) {
+			for _, in := range n.In {
+				if seen[in] || r.s.isBuffer(in) {
+					continue
+				}
+				seen[in] = true
+				if l, ok := first[in]; !ok || r.level[m] < l {
+					first[in] = r.level[m]
+				}
+				last[in] = max(last[in], r.level[m])
+				walk(in)
+			}
+		}
+		walk(m)
+	}
+	held := map[int][]*ir.Node{}
+	for _, n := range r.s.g.Nodes {
+		l, ok := first[n]
+		if !ok || last[n] == l || !n.Op.Pointwise() || !n.Shape.Equal(r.g.full) || r.s.cost(n) <= functionCost {
+			continue
+		}
+		if r.coveredBy(n, first, last) {
+			continue
+		}
+		held[l] = append(held[l], n)
+	}
+	return held
+}
+
+// coveredBy tells whether keeping n's users keeps it: each is held as long.
+func (r *rowBuilder) coveredBy(n *ir.Node, first, last map[*ir.Node]int) bool {
+	for _, u := range r.s.users[n.ID] {
+		_, inlined := first[u]
+		if !inlined || !u.Op.Pointwise() || !u.Shape.Equal(r.g.full) || first[u] != first[n] || last[u] != last[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// hold stores n's value into scratch for later passes.
+func (r *rowBuilder) hold(n *ir.Node, at []*loop.Expr, e *loop.Expr) loop.Stmt {
+	shape := make(ir.Shape, len(r.g.full))
+	for i, d := range r.g.full {
+		shape[i] = ir.N(1)
+		if contains(r.g.axes, i) {
+			shape[i] = d
+		}
+	}
+	p := r.scratch(n.DType, shape.Numel())
+	here := &at[0]
+	r.local[n] = func(idx []*loop.Expr) *loop.Expr {
+		if &idx[0] == here {
+			return e
+		}
+		return loop.Load(p, n.DType, linear(idx, shape), nil)
+	}
+	return &loop.Store{Param: p, Index: linear(at, shape), Value: e}
+}
+
+// keep makes a stored element available: as the expression within its own
+// pass, as a load in later ones.
+func (r *rowBuilder) keep(n *ir.Node, at []*loop.Expr, e *loop.Expr) {
+	here := &at[0]
+	r.local[n] = func(idx []*loop.Expr) *loop.Expr {
+		if len(idx) > 0 && &idx[0] == here {
+			return e
+		}
+		return loop.Load(r.param(bufferKey{n, 0}, loop.Write), n.DType, linear(idx, n.Shape), nil)
+	}
+}
+
+// needed tells whether anything outside of the kernel reads n.
+func (r *rowBuilder) needed(n *ir.Node) bool {
+	if r.s.out[n.ID] {
+		return true
+	}
+	in := map[*ir.Node]bool{}
+	for _, m := range r.g.members {
+		in[m] = true
+	}
+	var outside func(n *ir.Node) bool
+	outside = func(n *ir.Node) bool {
+		for _, u := range r.s.users[n.ID] {
+			if r.s.root[u.ID] {
+				if !in[u] {
+					return true
+				}
+			} else if outside(u) {
+				return true
+			}
+		}
+		return false
+	}
+	return outside(n)
+}
+
+// reduce accumulates n's operand at index at.
+func (r *rowBuilder) reduce(n *ir.Node, at []*loop.Expr) (*loop.Local, []loop.Stmt, error) {
+	x, err := r.value(n.In[0], at, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	acc := &loop.Local{Name: fmt.Sprintf("acc%d", n.ID), DType: n.DType}
+	return acc, []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(n.Op), Value: x}}, nil
+}
+
+func foldOp(op ir.Op) ir.Op {
+	switch op {
+	case ir.ReduceProd:
+		return ir.Mul
+	case ir.ReduceMax:
+		return ir.Max
+	case ir.ReduceMin:
+		return ir.Min
+	}
+	return ir.Add
+}
+
+// identity is the value that a reduction over nothing has.
+func identity(op ir.Op, d ir.DType) *loop.Expr {
+	v := 0.0
+	switch op {
+	case ir.ReduceProd:
+		v = 1
+	case ir.ReduceMax, ir.ReduceMin:
+		sign := -1
+		if op == ir.ReduceMin {
+			sign = 1
+		}
+		if d.IsInt() {
+			return loop.Const(d, extreme(d, sign))
+		}
+		v = math.Inf(sign)
+	}
+	bits, _ := ir.Bits(d, v) // 0, 1 and infinities fit every type they are asked for
+	return loop.Const(d, bits)
+}
+
+// extreme is the bits of the smallest (sign < 0) or largest integer of type d.
+func extreme(d ir.DType, sign int) uint64 {
+	width := 8 * d.Size()
+	all := ^uint64(0) >> (64 - width)
+	switch {
+	case d.IsUnsigned() && sign < 0:
+		return 0
+	case d.IsUnsigned():
+		return all
+	case sign < 0:
+		return 1 << (width - 1)
+	}
+	return all >> 1
+}
+
+func contains(axes []int, a int) bool {
+	for _, x := range axes {
+		if x == a {
+			return true
+		}
+	}
+	return false
+}
+
+// argReduce finds the first extreme element along an axis, one after the
+// other: a NaN beats every number, the first of equals stays.
+func (b *builder) argReduce(n *ir.Node) ([]loop.Stmt, error) {
+	x := n.In[0]
+	axis := n.Attr.Axis()
+	kept, rowIdx := b.axes("r", x.Shape, func(a int) bool { return a != axis })
+	best := &loop.Local{Name: "best", DType: x.DType}
+	where := &loop.Local{Name: "where", DType: ir.I64}
+	take := &loop.Local{Name: "take", DType: ir.Bool}
+	first, err := b.value(x, rowIdx, nil)
+	if err != nil {
+		return nil, err
+	}
+	v := b.variable("c", x.Shape[axis])
+	at := append([]*loop.Expr(nil), rowIdx...)
+	at[axis] = v.Ref()
+	e, err := b.value(x, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	isBool := func(op ir.Op, p, q *loop.Expr) *loop.Expr { return loop.Apply(op, ir.Bool, p, q) }
+	better := isBool(ir.Less, best.Ref(), e)
+	if n.Op == ir.ArgMin {
+		better = isBool(ir.Less, e, best.Ref())
+	}
+	if x.DType.IsFloat() {
+		yes := loop.Const(ir.Bool, 1)
+		isNaN := isBool(ir.Xor, isBool(ir.Equal, e, e), yes)
+		better = isBool(ir.And, isBool(ir.Or, better, isNaN), isBool(ir.Equal, best.Ref(), best.Ref()))
+	}
+	body := []loop.Stmt{
+		&loop.Set{Local: best, Value: first},
+		&loop.Set{Local: where, Value: loop.Int(0)},
+		&loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{
+			&loop.Set{Local: take, Value: better},
+			&loop.Set{Local: where, Value: loop.Apply(ir.Where, ir.I64, take.Ref(), v.Ref(), where.Ref())},
+			&loop.Set{Local: best, Value: loop.Apply(ir.Where, x.DType, take.Ref(), e, best.Ref())},
+		}},
+		b.store(n, rowIdx, where.Ref()),
+	}
+	if len(kept) == 0 {
+		return body, nil
+	}
+	last := loop.Serial
+	if axis != lastAxis(x.Shape) {
+		last = loop.Vector
+	}
+	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+}

@@ -1,0 +1,45 @@
+// Package template describes kernels whose main loop is written by hand for
+// each target: what they compute, with the work before and after it as loop
+// expressions. Loops gives each one's meaning.
+package template
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Gemm computes, for every batch, row and column,
+//
+//	Acc = sum over k of X(batch, row, k) * Y(batch, k, col)
+//
+// and then runs Epilogue, which stores what becomes of Acc. The sum runs over
+// k in ascending order with fused multiply-adds, whatever the sizes.
+type Gemm struct {
+	Name   string
+	Params []loop.Param
+	Slots  int
+
+	DType                    ir.DType // of X, Y and Acc
+	BatchSize, Rows, Cols, K ir.Dim
+	Batch, Row, Col, Inner   *loop.Var
+	X, Y                     *loop.Expr
+	Acc                      *loop.Local
+	Epilogue                 []loop.Stmt // Set and Store
+	ConstY                   bool        // Y depends on weights and constants alone: packed once
+}
+
+// Loops is the meaning of g as an ordinary kernel.
+func (g *Gemm) Loops() *loop.Kernel {
+	zero := loop.Const(g.DType, 0)
+	cell := []loop.Stmt{
+		&loop.Set{Local: g.Acc, Value: zero},
+		&loop.Loop{Var: g.Inner, Hi: loop.SizeOf(g.K), Range: loop.Serial, Body: []loop.Stmt{
+			&loop.Set{Local: g.Acc, Value: loop.Apply(ir.FMA, g.DType, g.X, g.Y, g.Acc.Ref())},
+		}},
+	}
+	cell = append(cell, g.Epilogue...)
+	cols := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: cell}
+	rows := &loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Serial, Body: []loop.Stmt{cols}}
+	batch := &loop.Loop{Var: g.Batch, Hi: loop.SizeOf(g.BatchSize), Range: loop.Global, Body: []loop.Stmt{rows}}
+	return &loop.Kernel{Name: g.Name, Params: g.Params, Slots: g.Slots, Body: []loop.Stmt{batch}}
+}
