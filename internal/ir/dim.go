@@ -156,7 +156,7 @@ func (d Dim) Div(e Dim) (Dim, bool) {
 		if e.c == 0 || d.c%e.c != 0 {
 			return Dim{}, false
 		}
-		return Dim{c: d.c / e.c}, true
+		return Dim{c: quotient(d.c, e.c)}, true
 	}
 	ea := e.all()
 	if len(ea) == 0 {
@@ -174,7 +174,7 @@ func (d Dim) Div(e Dim) (Dim, bool) {
 		if !ok || ra[0].coef%lead.coef != 0 || rounds > 64 {
 			return Dim{}, false
 		}
-		part := single(ra[0].coef/lead.coef, vars)
+		part := single(quotient(ra[0].coef, lead.coef), vars)
 		q = q.Add(part)
 		rest = rest.Sub(part.Mul(e))
 	}
@@ -190,7 +190,14 @@ func (d Dim) Bounds() (lo, hi int64) {
 			a, b = slices.Min(p[:]), slices.Max(p[:])
 		}
 		a, b = mulSat(a, t.coef), mulSat(b, t.coef)
-		lo, hi = addSat(lo, min(a, b)), addSat(hi, max(a, b))
+		a, b = min(a, b), max(a, b)
+		// Where one part is without bound, so is the sum, whatever the rest.
+		if lo = addSat(lo, a); a == math.MinInt64 {
+			lo = a
+		}
+		if hi = addSat(hi, b); b == math.MaxInt64 {
+			hi = b
+		}
 	}
 	return lo, hi
 }
@@ -200,7 +207,7 @@ type Env map[string]int
 
 // Eval computes d. A symbol that env lacks is an error, as is overflow.
 func (d Dim) Eval(env Env) (int, error) {
-	sum := d.c
+	sum, over := d.c, infinite(d.c)
 	for _, t := range d.terms {
 		p := t.coef
 		for _, s := range t.vars {
@@ -211,8 +218,9 @@ func (d Dim) Eval(env Env) (int, error) {
 			p = mulSat(p, int64(v))
 		}
 		sum = addSat(sum, p)
+		over = over || infinite(p) || infinite(sum)
 	}
-	if sum == math.MaxInt64 || sum == math.MinInt64 {
+	if over {
 		return 0, errors.New("size " + d.String() + " overflows")
 	}
 	return int(sum), nil
@@ -251,6 +259,14 @@ func (d Dim) Append(b []byte) []byte {
 		b = strconv.AppendInt(b, d.c, 10)
 	}
 	return b
+}
+
+// Terms visits the summands of d in canonical order: a coefficient and the
+// symbols it multiplies, none for the constant.
+func (d Dim) Terms(visit func(coef int64, symbols []Symbol)) {
+	for _, t := range d.all() {
+		visit(t.coef, t.vars)
+	}
 }
 
 // all returns the terms with the constant as the last.
@@ -303,30 +319,52 @@ func divVars(a, b []Symbol) ([]Symbol, bool) {
 	return rest, true
 }
 
+// infinite tells a sum or product that left the range of int64; its sign is
+// still right, and it stays so in further sums and products.
+func infinite(a int64) bool { return a == math.MaxInt64 || a == math.MinInt64 }
+
 func addSat(a, b int64) int64 {
+	if infinite(a) {
+		return a
+	}
+	if infinite(b) {
+		return b
+	}
 	s := a + b
 	if (a > 0) == (b > 0) && a != 0 && b != 0 && (s > 0) != (a > 0) {
-		if a > 0 {
-			return math.MaxInt64
-		}
-		return math.MinInt64
+		return saturated(a < 0)
 	}
 	return s
 }
 
 func mulSat(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
 	neg := (a < 0) != (b < 0)
 	hi, lo := bits.Mul64(absU(a), absU(b))
-	if hi != 0 || lo > math.MaxInt64 {
-		if neg {
-			return math.MinInt64
-		}
-		return math.MaxInt64
+	if hi != 0 || lo >= math.MaxInt64 || infinite(a) || infinite(b) {
+		return saturated(neg)
 	}
 	if neg {
 		return -int64(lo)
 	}
 	return int64(lo)
+}
+
+func saturated(neg bool) int64 {
+	if neg {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// quotient is a / b where b divides a; -1 << 63 has no negative.
+func quotient(a, b int64) int64 {
+	if b == -1 {
+		return mulSat(a, b)
+	}
+	return a / b
 }
 
 func absU(a int64) uint64 {
