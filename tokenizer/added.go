@@ -140,10 +140,10 @@ type part struct {
 	token      *addedToken
 }
 
-// parts splits a text at its added tokens, in order. A token that must be a
-// single word and is not is passed over, its bytes looked at only once, and
-// stripped white space does not hide a token that starts with white space:
-// both are what the reference implementation does.
+// parts splits a text at its added tokens, in order. As in the reference
+// implementation, a token that must be a single word and is not is passed over
+// as a whole, no other being looked for within it, while white space that a
+// token takes along may still be the start of the next: parts then overlap.
 func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		done := 0 // all before is handed out
@@ -163,7 +163,7 @@ func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 				continue
 			}
 			if token.LStrip {
-				start = max(spaceBefore(text[:start]), done)
+				start = min(max(spaceBefore(text[:start]), done), stop)
 			}
 			if token.RStrip {
 				stop += spaceAfter(text[stop:])

@@ -47,8 +47,9 @@ func (t *Tokenizer) EncodePairMax(a, b string, max int) Encoding {
 	s := t.getScratch()
 	defer t.putScratch(s)
 	limit := t.contentLimit(max, true)
-	s.a = t.pieces(a, limit, s, s.a[:0])
-	s.b = t.pieces(b, limit, s, s.b[:0])
+	// Which text is cut depends on how long both are in full.
+	s.a = t.pieces(a, math.MaxInt, s, s.a[:0])
+	s.b = t.pieces(b, math.MaxInt, s, s.b[:0])
 	keepA, keepB := longestFirst(len(s.a), len(s.b), limit)
 	return t.assemble(s.a[:keepA], s.b[:keepB], true, max)
 }

@@ -30,7 +30,7 @@ func parseWordPiece(r *jsonread.Reader) (model, error) {
 			if w.ids != nil {
 				return r.Fail("the vocabulary appears twice")
 			}
-			return w.readVocab(r)
+			w.tokens, w.ids, err = readVocab(r)
 		case "unk_token":
 			unknown, err = r.String()
 		case "continuing_subword_prefix":
@@ -59,24 +59,12 @@ func parseWordPiece(r *jsonread.Reader) (model, error) {
 	w.unknown = id
 	w.within = make(map[string]int32, len(w.ids)/4)
 	for id, token := range w.tokens {
+		w.longest = max(w.longest, len(token))
 		if rest, ok := strings.CutPrefix(token, prefix); ok && rest != "" {
 			w.within[rest] = int32(id)
 		}
 	}
 	return w, nil
-}
-
-// readVocab reads the object of tokens and their ids.
-func (w *wordPiece) readVocab(r *jsonread.Reader) error {
-	tokens, ids, err := readVocab(r)
-	if err != nil {
-		return err
-	}
-	w.tokens, w.ids = tokens, ids
-	for _, token := range tokens {
-		w.longest = max(w.longest, len(token))
-	}
-	return nil
 }
 
 func (w *wordPiece) id(token string) (int32, bool) {

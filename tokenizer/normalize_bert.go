@@ -1,6 +1,8 @@
 package tokenizer
 
 import (
+	"cmp"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -110,50 +112,105 @@ func (b *bertNormalizer) fold(m *mapped) {
 			b.foldRune(m, r, i)
 			i += size
 		default:
-			size := norm.NFD.NextBoundary(m.text[i:], true)
-			d.decompose(m.text[i:i+size], i)
-			for k, r := range d.runes {
-				if !isMark(r) {
-					b.foldRune(m, r, d.from[k])
-				}
-			}
-			i += size
+			i += b.foldSegment(m, i, &d)
 		}
 	}
 	m.commit()
 }
 
-// decomposition is a character and its marks in Unicode's form D.
-type decomposition struct {
-	runes []rune
-	from  []int  // where in the text each came from
-	buf   []byte // scratch
+// foldSegment folds the character at i with the marks that follow it, and
+// returns their length. Nearly all characters stand alone, and so nothing can
+// change its place.
+func (b *bertNormalizer) foldSegment(m *mapped, i int, d *decomposition) int {
+	first := norm.NFD.Properties(m.text[i:])
+	end := i + first.Size()
+	for end < len(m.text) && m.text[end] >= utf8.RuneSelf {
+		next := norm.NFD.Properties(m.text[end:])
+		if next.BoundaryBefore() {
+			break
+		}
+		end += next.Size()
+	}
+	if r, size := utf8.DecodeRune(m.text[i:]); i+size == end && first.Decomposition() == nil && !isHangul(r) {
+		if !isMark(r) {
+			b.foldRune(m, r, i)
+		}
+		return size
+	}
+	d.decompose(m.text[i:end], i)
+	for _, r := range d.runes {
+		if !isMark(r.char) {
+			b.foldRune(m, r.char, r.at)
+		}
+	}
+	return end - i
 }
 
-// decompose takes a segment of text that stands at the offset given. Marks
-// change places when put in order; places are counted out to the runes in the
-// order they have then, as the reference implementation does it.
+// decomposition is a stretch of text in Unicode's form D. The norm package
+// knows how each character decomposes; the marks are put in order here because
+// only so can be told where each came from.
+type decomposition struct {
+	runes   []decomposedRune
+	sources []int  // where each character stands in the text
+	buf     []byte // scratch
+}
+
+type decomposedRune struct {
+	char  rune
+	class uint8 // canonical combining class; 0 for all but marks
+	first bool  // of those that its character decomposed to
+	at    int   // where that character stands in the text
+}
+
+// decompose takes a segment of text that stands at the offset given.
 func (d *decomposition) decompose(segment []byte, at int) {
-	d.runes, d.from = d.runes[:0], d.from[:0]
-	d.buf = norm.NFD.Append(d.buf[:0], segment...)
-	for rest := d.buf; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
-		d.runes = append(d.runes, r)
-		rest = rest[size:]
-	}
+	d.runes, d.sources = d.runes[:0], d.sources[:0]
 	for len(segment) > 0 {
-		_, size := utf8.DecodeRune(segment)
-		n := len(d.runes) - len(d.from)
-		if size < len(segment) {
+		r, size := utf8.DecodeRune(segment)
+		whole := norm.NFD.Properties(segment).Decomposition()
+		if isHangul(r) {
 			d.buf = norm.NFD.Append(d.buf[:0], segment[:size]...)
-			n = min(n, utf8.RuneCount(d.buf))
+			whole = d.buf
+		} else if whole == nil {
+			whole = segment[:size]
 		}
-		for range n {
-			d.from = append(d.from, at)
+		for first := true; len(whole) > 0; first = false {
+			r, n := utf8.DecodeRune(whole)
+			class := norm.NFD.Properties(whole).CCC()
+			d.runes = append(d.runes, decomposedRune{char: r, class: class, first: first})
+			whole = whole[n:]
 		}
+		d.sources = append(d.sources, at)
 		segment, at = segment[size:], at+size
 	}
+	sortMarks(d.runes)
+	// As in the reference implementation, the sources are counted out in the
+	// order that the runes have now.
+	source := -1
+	for i := range d.runes {
+		if d.runes[i].first {
+			source++
+		}
+		d.runes[i].at = d.sources[max(source, 0)]
+	}
 }
+
+// sortMarks puts each run of marks in the order of their classes, leaving
+// those of one class as they are.
+func sortMarks(runes []decomposedRune) {
+	for len(runes) > 0 {
+		end := slices.IndexFunc(runes, func(r decomposedRune) bool { return r.class == 0 })
+		if end < 0 {
+			end = len(runes)
+		}
+		slices.SortStableFunc(runes[:end], func(a, b decomposedRune) int { return cmp.Compare(a.class, b.class) })
+		runes = runes[min(end+1, len(runes)):]
+	}
+}
+
+// isHangul tells whether r is a syllable that Unicode decomposes by arithmetic
+// and not by table.
+func isHangul(r rune) bool { return 0xAC00 <= r && r <= 0xD7A3 }
 
 // foldRune puts r, in small letters if wanted.
 func (b *bertNormalizer) foldRune(m *mapped, r rune, at int) {
