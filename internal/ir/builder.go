@@ -9,11 +9,12 @@ import (
 // sub-expressions merge by construction; Rand nodes and recomputed regions
 // differ in their attributes and stay apart.
 type Builder struct {
-	nodes  []*Node
-	leaves []Leaf
-	table  map[string]*Node
-	key    []byte
-	slab   []Node // nodes are allocated in batches: a pass rebuilds them all
+	nodes   []*Node
+	leaves  []Leaf
+	table   map[string]*Node
+	key     []byte
+	swapped []byte
+	slab    []Node // nodes are allocated in batches: a pass rebuilds them all
 }
 
 // NewBuilder starts a graph with the given leaves.
@@ -32,29 +33,30 @@ func (b *Builder) AddLeaf(l Leaf) (*Node, error) {
 
 // ReadLeaf makes the node that reads leaf i.
 func (b *Builder) ReadLeaf(i int) (*Node, error) {
+	if i < 0 || i >= len(b.leaves) {
+		return nil, fmt.Errorf("there is no leaf %d", i)
+	}
 	l := &b.leaves[i]
 	return b.Add(l.Kind, Attr{Leaf: i, DType: l.Type.DType, Shape: l.Type.Shape})
 }
 
-// Add makes a node, or finds the equal one. An operation that its operands do
-// not fit is an error.
+// Add makes a node, or finds the equal one; operands of a commutative
+// operation may stand in either order. An operation that its operands do not
+// fit is an error. The node keeps in and the slices of attr.
 func (b *Builder) Add(op Op, attr Attr, in ...*Node) (*Node, error) {
-	types := make([]Type, 0, 4)
-	for _, n := range in {
-		types = append(types, n.Type)
-	}
-	outs, err := Infer(op, &attr, operandTypes(op, &attr, in, types))
+	outs, err := b.infer(op, &attr, in)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", op, err)
 	}
-	k := append(b.key[:0], byte(op))
-	for _, n := range in {
-		k = binary.AppendUvarint(k, uint64(n.ID))
-	}
-	k = outs[0].Append(attr.Append(append(k, ' ')))
-	b.key = k
-	if n := b.table[string(k)]; n != nil {
+	b.key = appendKey(b.key[:0], op, &attr, outs[0], in)
+	if n := b.table[string(b.key)]; n != nil {
 		return n, nil
+	}
+	if op.Commutes() && in[0] != in[1] {
+		b.swapped = appendKey(b.swapped[:0], op, &attr, outs[0], []*Node{in[1], in[0]})
+		if n := b.table[string(b.swapped)]; n != nil {
+			return n, nil
+		}
 	}
 	if len(b.slab) == 0 {
 		b.slab = make([]Node, 64)
@@ -66,16 +68,73 @@ func (b *Builder) Add(op Op, attr Attr, in ...*Node) (*Node, error) {
 		n.Outs = outs
 	}
 	b.nodes = append(b.nodes, n)
-	b.table[string(k)] = n
+	b.table[string(b.key)] = n
 	return n, nil
 }
 
-// operandTypes gives Get the type of the output it selects.
-func operandTypes(op Op, attr *Attr, in []*Node, types []Type) []Type {
-	if op == Get && len(in) == 1 && attr.Out >= 0 && attr.Out < in[0].Op.Outputs() {
-		types[0] = in[0].Out(attr.Out)
+// infer checks the operands and the leaf, which Infer cannot see, and gives
+// the types of the outputs.
+func (b *Builder) infer(op Op, attr *Attr, in []*Node) ([]Type, error) {
+	for i, n := range in {
+		if n == nil || n.ID >= len(b.nodes) || b.nodes[n.ID] != n {
+			return nil, fmt.Errorf("operand %d is not a node of this graph", i)
+		}
 	}
-	return types
+	outs, err := inferNode(op, attr, in)
+	if err != nil || !op.HasLeaf() {
+		return outs, err
+	}
+	return outs, checkLeaf(op, attr.Leaf, outs[0], in, b.leaves)
+}
+
+// inferNode is Infer over nodes, which also knows that a node with several
+// outputs is read through Get, and Get reads nothing else.
+func inferNode(op Op, attr *Attr, in []*Node) ([]Type, error) {
+	types := make([]Type, 0, 4)
+	for i, n := range in {
+		t := n.Type
+		switch several := n.Op.Outputs() > 1; {
+		case op == Get && !several:
+			return nil, fmt.Errorf("%v has one output: use it as it is", n.Op)
+		case op == Get && (attr.Out < 0 || attr.Out >= n.Op.Outputs()):
+			return nil, fmt.Errorf("%v has no output %d", n.Op, attr.Out)
+		case op == Get:
+			t = n.Out(attr.Out)
+		case several:
+			return nil, fmt.Errorf("operand %d, %v, has several outputs: select one by Get", i, n.Op)
+		}
+		types = append(types, t)
+	}
+	return Infer(op, attr, types)
+}
+
+// checkLeaf checks a node of an operation that has a leaf against that leaf.
+func checkLeaf(op Op, leaf int, t Type, in []*Node, leaves []Leaf) error {
+	if leaf < 0 || leaf >= len(leaves) {
+		return fmt.Errorf("there is no leaf %d", leaf)
+	}
+	l := &leaves[leaf]
+	want := op
+	if op == Assign {
+		want = Variable
+		if in[0].Op != Variable || in[0].Attr.Leaf != leaf {
+			return fmt.Errorf("operand 0 is not the variable of leaf %d", leaf)
+		}
+	}
+	if l.Kind != want || !l.Type.Equal(t) {
+		return fmt.Errorf("%v does not fit leaf %d, %v %q %v", t, leaf, l.Kind, l.Name, l.Type)
+	}
+	return nil
+}
+
+// appendKey appends what tells nodes apart: equal keys are equal nodes.
+func appendKey(k []byte, op Op, attr *Attr, t Type, in []*Node) []byte {
+	k = append(k, byte(op))
+	k = binary.AppendUvarint(k, uint64(len(in)))
+	for _, n := range in {
+		k = binary.AppendUvarint(k, uint64(n.ID))
+	}
+	return t.Append(attr.Append(k))
 }
 
 // Finish returns the graph that computes outputs: what they need, operands

@@ -38,7 +38,7 @@ type Leaf struct {
 	Kind    Op // Input, Bound, Weight or Variable
 	Name    string
 	Type    Type
-	Storage any // what the runtime bound; nil for an Input
+	Storage any // what the runtime bound, a pointer: leaves that share it compare equal; nil for an Input
 }
 
 // Graph is a program before compilation: pure operations, each once, in an

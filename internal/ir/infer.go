@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -87,6 +88,15 @@ func inferLeaf(op Op, a *Attr, in []Type) ([]Type, error) {
 		if len(a.Shape) != 0 {
 			return nil, errors.New("a constant has rank 0")
 		}
+		if err := checkValue(a.DType, a.Value); err != nil {
+			return nil, err
+		}
+	case Bound, Weight, Variable:
+		for _, d := range a.Shape {
+			if !d.Static() {
+				return nil, fmt.Errorf("%v has a symbolic size: only an Input may", a.Shape)
+			}
+		}
 	case Iota:
 		if err := checkType(number, a.DType); err != nil {
 			return nil, err
@@ -103,11 +113,22 @@ func inferLeaf(op Op, a *Attr, in []Type) ([]Type, error) {
 	return one(a.DType, a.Shape)
 }
 
+// checkValue refuses bits that no element of type d has.
+func checkValue(d DType, bits uint64) error {
+	if d == Bool && bits > 1 || d.Size() < 8 && bits>>(8*d.Size()) != 0 {
+		return fmt.Errorf("%#x is no value of type %v", bits, d)
+	}
+	return nil
+}
+
 func inferUnary(op Op, a *Attr, x Type) ([]Type, error) {
 	switch op {
 	case Cast:
 		return one(a.DType, x.Shape)
 	case Bitcast:
+		if a.DType == Bool {
+			return nil, errors.New("to bool may make values that are neither 0 nor 1: use Cast")
+		}
 		if a.DType.Size() != x.DType.Size() {
 			return nil, fmt.Errorf("%v and %v differ in size", x.DType, a.DType)
 		}
@@ -141,14 +162,11 @@ func inferPointwise(op Op, in []Type) ([]Type, error) {
 }
 
 func inferReduce(op Op, a *Attr, x Type) ([]Type, error) {
-	if !slices.IsSorted(a.Axes) || len(slices.Compact(slices.Clone(a.Axes))) != len(a.Axes) {
-		return nil, fmt.Errorf("axes %v are not sorted and distinct", a.Axes)
+	if err := checkAxes(a.Axes, len(x.Shape)); err != nil {
+		return nil, err
 	}
 	out := slices.Clone(x.Shape)
 	for _, ax := range a.Axes {
-		if err := checkAxis(ax, len(out)); err != nil {
-			return nil, err
-		}
 		needsOne := op != ReduceSum && op != ReduceProd
 		if _, hi := x.Shape[ax].Bounds(); needsOne && hi == 0 {
 			return nil, fmt.Errorf("over empty axis %d of %v has no value", ax, x.Shape)
@@ -171,6 +189,19 @@ func checkAxis(axis, rank int) error {
 	return nil
 }
 
+// checkAxes wants axes sorted and distinct, so that equal sets are equal nodes.
+func checkAxes(axes []int, rank int) error {
+	for i, ax := range axes {
+		if err := checkAxis(ax, rank); err != nil {
+			return err
+		}
+		if i > 0 && axes[i-1] >= ax {
+			return fmt.Errorf("axes %v are not sorted and distinct", axes)
+		}
+	}
+	return nil
+}
+
 func inferMovement(op Op, a *Attr, in []Type) ([]Type, error) {
 	if op == Concat {
 		return inferConcat(a, in)
@@ -179,6 +210,9 @@ func inferMovement(op Op, a *Attr, in []Type) ([]Type, error) {
 	rank := len(x.Shape)
 	switch op {
 	case Reshape:
+		if err := a.Shape.Check(); err != nil {
+			return nil, err
+		}
 		if !x.Shape.Numel().Equal(a.Shape.Numel()) {
 			return nil, fmt.Errorf("%v has %v elements, %v has %v", x.Shape, x.Shape.Numel(), a.Shape, a.Shape.Numel())
 		}
@@ -200,10 +234,8 @@ func inferMovement(op Op, a *Attr, in []Type) ([]Type, error) {
 	case Slice:
 		return inferSlice(a, x)
 	case Flip:
-		for _, ax := range a.Axes {
-			if err := checkAxis(ax, rank); err != nil {
-				return nil, err
-			}
+		if err := checkAxes(a.Axes, rank); err != nil {
+			return nil, err
 		}
 		return one(x.DType, x.Shape)
 	case Window:
@@ -232,6 +264,9 @@ func inferPermute(a *Attr, x Type) ([]Type, error) {
 }
 
 func inferPad(a *Attr, x Type) ([]Type, error) {
+	if err := checkValue(x.DType, a.Value); err != nil {
+		return nil, err
+	}
 	if len(a.Before) != len(x.Shape) || len(a.After) != len(x.Shape) {
 		return nil, fmt.Errorf("padding does not fit rank %d", len(x.Shape))
 	}
@@ -278,6 +313,9 @@ func inferWindow(a *Attr, x Type) ([]Type, error) {
 	}
 	if a.Size < 1 || a.Stride < 1 || a.Dilation < 1 {
 		return nil, fmt.Errorf("window size %d, stride %d and dilation %d must be at least 1", a.Size, a.Stride, a.Dilation)
+	}
+	if max(a.Size, a.Stride, a.Dilation) > math.MaxInt32 {
+		return nil, fmt.Errorf("window size %d, stride %d or dilation %d is above %d", a.Size, a.Stride, a.Dilation, math.MaxInt32)
 	}
 	d := x.Shape[ax].Plus(-(a.Size - 1) * a.Dilation) // positions at stride 1
 	if lo, _ := d.Bounds(); lo < 1 {

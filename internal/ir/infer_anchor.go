@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -27,6 +28,9 @@ func inferIndexed(op Op, a *Attr, in []Type) ([]Type, error) {
 	}
 	if a.Mode != "add" && a.Mode != "set" {
 		return nil, fmt.Errorf("unknown mode %q", a.Mode)
+	}
+	if a.Mode == "add" && x.DType == Bool {
+		return nil, errors.New("adds numbers, not bool: use Cast")
 	}
 	if up := in[2]; up.DType != x.DType || !up.Shape.Equal(index.Shape) {
 		return nil, fmt.Errorf("updates are %v, want %v", up, Type{x.DType, index.Shape})
@@ -124,8 +128,11 @@ func inferConv(c *ConvAttr, x, w Type) ([]Type, error) {
 	out := Shape{x.Shape[0], w.Shape[0]}
 	for i := range spatial {
 		k, ok := w.Shape[i+2].Const()
-		if !ok || c.Before[i] < 0 || c.After[i] < 0 {
-			return nil, errors.New("kernel sizes must be constant and padding not negative")
+		if !ok {
+			return nil, fmt.Errorf("kernel size %v of axis %d is not constant", w.Shape[i+2], i)
+		}
+		if min(c.Before[i], c.After[i]) < 0 || max(c.Before[i], c.After[i]) > math.MaxInt32 {
+			return nil, fmt.Errorf("padding %d and %d of axis %d must be between 0 and %d", c.Before[i], c.After[i], i, math.MaxInt32)
 		}
 		t, err := inferWindow(&Attr{Axes: []int{0}, Size: k, Stride: c.Stride[i], Dilation: c.Dilation[i]},
 			Type{x.DType, Shape{x.Shape[i+2].Plus(c.Before[i] + c.After[i])}})
@@ -164,6 +171,12 @@ func inferAttention(a *AttentionAttr, in []Type) ([]Type, error) {
 	if len(in) != want {
 		return nil, fmt.Errorf("takes %d operands, not %d", want, len(in))
 	}
+	if a.Scale == 0 || math.IsNaN(a.Scale) || math.IsInf(a.Scale, 0) {
+		return nil, fmt.Errorf("scale %v is not a factor: 1/sqrt(width) is the usual one", a.Scale)
+	}
+	if !(a.SoftCap >= 0) || math.IsInf(a.SoftCap, 0) || a.Window < 0 {
+		return nil, fmt.Errorf("soft cap %v and window %d must not be negative; 0 turns them off", a.SoftCap, a.Window)
+	}
 	q, k, v := in[0], in[1], in[2]
 	if q.DType != k.DType || q.DType != v.DType {
 		return nil, fmt.Errorf("q, k and v are %v, %v and %v: use Cast", q.DType, k.DType, v.DType)
@@ -196,8 +209,8 @@ func inferAttention(a *AttentionAttr, in []Type) ([]Type, error) {
 		}
 	}
 	if a.Mask {
-		if m := in[want-1]; m.DType != q.DType || len(m.Shape) != 4 {
-			return nil, fmt.Errorf("the mask is %v of rank 4, not %v", q.DType, m)
+		if err := checkMask(a, in); err != nil {
+			return nil, err
 		}
 	}
 	out := slices.Clone(q.Shape)
@@ -207,6 +220,27 @@ func inferAttention(a *AttentionAttr, in []Type) ([]Type, error) {
 		lse = F64
 	}
 	return []Type{{q.DType, out}, {lse, slices.Clone(q.Shape[:rank-1])}}, nil
+}
+
+// checkMask: the mask is [batch, heads, queries, keys], any of them 1. The
+// lengths of ragged sequences are known only when a program runs.
+func checkMask(a *AttentionAttr, in []Type) error {
+	q, k, m := in[0], in[1], in[len(in)-1]
+	if m.DType != q.DType || len(m.Shape) != 4 {
+		return fmt.Errorf("the mask is %v of rank 4, not %v", q.DType, m)
+	}
+	want := q.Shape[:3:3]
+	if a.Ragged {
+		want = Shape{in[3].Shape[0].Plus(-1), q.Shape[1]}
+	} else {
+		want = append(want, k.Shape[2])
+	}
+	for i, d := range want {
+		if !m.Shape[i].IsConst(1) && !m.Shape[i].Equal(d) {
+			return fmt.Errorf("mask %v does not broadcast: axis %d is neither 1 nor %v", m.Shape, i, d)
+		}
+	}
+	return nil
 }
 
 func inferSegmentReduce(a *Attr, x, offsets Type) ([]Type, error) {

@@ -70,11 +70,26 @@ func (s Shape) Eval(env Env) ([]int, error) {
 	return out, nil
 }
 
-// Check refuses sizes that may be negative and shapes that may hold more than
-// MaxElements.
+// maxRank and maxTerms bound what a shape costs to work with: the terms of its
+// number of elements are at most the product of its dimensions' terms.
+const (
+	maxRank  = 32
+	maxTerms = 1024
+)
+
+// Check refuses sizes that may be negative, shapes that may hold more than
+// MaxElements, and shapes too complicated to compute with.
 func (s Shape) Check() error {
-	total := int64(1)
+	if len(s) > maxRank {
+		return fmt.Errorf("rank %d is above %d", len(s), maxRank)
+	}
+	total, terms := int64(1), 1
 	for _, d := range s {
+		if n := len(d.terms); n > 0 {
+			if terms *= n + 1; terms > maxTerms {
+				return fmt.Errorf("shape %v has too many symbolic terms: name a sum by a symbol of its own", s)
+			}
+		}
 		lo, hi := d.Bounds()
 		if lo < 0 {
 			return fmt.Errorf("size %v may be negative (%d)", d, lo)
