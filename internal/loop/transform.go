@@ -49,6 +49,11 @@ func Rewrite(body []Stmt, f func(*Expr) *Expr) []Stmt {
 	return stmts(body)
 }
 
+// Substitute replaces variables in e.
+func Substitute(e *Expr, with map[*Var]*Expr) *Expr {
+	return substitute([]Stmt{&Set{Value: e}}, with)[0].(*Set).Value
+}
+
 // substitute replaces variables, building index arithmetic anew so that it is
 // simplified again.
 func substitute(body []Stmt, with map[*Var]*Expr) []Stmt {
