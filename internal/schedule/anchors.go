@@ -106,7 +106,7 @@ func (b *builder) forward(from, to *ir.Node, idx []*loop.Expr, spine map[*ir.Nod
 func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 	q, k, v := n.In[0], n.In[1], n.In[2]
 	a := *n.Attr.Attention
-	t := &template.Attention{Name: b.name, Attr: a, Acc: &loop.Local{Name: "acc", DType: n.DType}, LSE: &loop.Local{Name: "lse", DType: n.Out(1).DType}}
+	t := &template.Attention{Name: b.name, Attr: a, DType: n.DType, Acc: &loop.Local{Name: "acc", DType: n.DType}, LSE: &loop.Local{Name: "lse", DType: n.Out(1).DType}}
 	head := 1
 	width := len(q.Shape) - 1
 	for _, p := range []struct {

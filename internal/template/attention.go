@@ -18,8 +18,9 @@ type Attention struct {
 	Slots  int
 
 	Attr           ir.AttentionAttr
-	Heads, KVHeads int // query head h reads key head h / (Heads/KVHeads)
-	Width, VWidth  int // of q and k, of v
+	DType          ir.DType // of q, k, v and the result
+	Heads, KVHeads int      // query head h reads key head h / (Heads/KVHeads)
+	Width, VWidth  int      // of q and k, of v
 	Batch          ir.Dim
 	QLen, KLen     ir.Dim // dense: of each sequence
 	Queries, Keys  ir.Dim // rows in all
