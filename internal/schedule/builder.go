@@ -31,6 +31,8 @@ type bufferKey struct {
 	out  int
 }
 
+// nodeCheck is a Check before buffers are numbered; an integer division has no
+// key.
 type nodeCheck struct {
 	op   ir.Op
 	key  bufferKey
@@ -150,6 +152,9 @@ func (b *builder) compute(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop
 			}
 			args[i] = a
 		}
+		if n.Op == ir.IDiv || n.Op == ir.Mod {
+			args[1] = b.divisor(n.Op, args[1], valid)
+		}
 		return loop.Apply(n.Op, n.DType, args...), nil
 	case n.Op.Class() == ir.ClassMovement:
 		return b.move(n, idx, valid)
@@ -169,6 +174,21 @@ func (b *builder) compute(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop
 		return b.value(n.In[1], idx, valid)
 	}
 	return nil, fmt.Errorf("%v cannot be computed element by element", n)
+}
+
+// divisor guards an integer division: by zero sets a status word and divides
+// by one.
+func (b *builder) divisor(op ir.Op, y, valid *loop.Expr) *loop.Expr {
+	if y.Kind == loop.KindConst && y.Bits != 0 {
+		return y
+	}
+	zero := loop.Apply(ir.Equal, ir.Bool, y, loop.Const(y.DType, 0))
+	bad := loop.And(valid, zero)
+	b.checks = append(b.checks, nodeCheck{op: op})
+	// An index into one element: 1 is outside, and clamps to 0.
+	flag := loop.Index(loop.Apply(ir.Cast, ir.I64, bad), ir.N(1), len(b.checks)-1)
+	one := loop.Apply(ir.Where, y.DType, zero, loop.Const(y.DType, 1), y)
+	return loop.Apply(ir.Add, y.DType, one, loop.Apply(ir.Cast, y.DType, flag))
 }
 
 func castIndex(i *loop.Expr, d ir.DType) *loop.Expr {

@@ -51,7 +51,7 @@ type Kernel struct {
 type Work any
 
 // Check tells what a status word that was set means: an index in Buffer that
-// is outside Size.
+// is outside Size; for IDiv and Mod, which have Buffer -1, a division by zero.
 type Check struct {
 	Op     ir.Op
 	Buffer int

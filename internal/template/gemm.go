@@ -30,12 +30,23 @@ type Gemm struct {
 
 // Loops is the meaning of g as an ordinary kernel.
 func (g *Gemm) Loops() *loop.Kernel {
-	zero := loop.Const(g.DType, 0)
+	ct := g.DType.Compute()
+	convert := func(e *loop.Expr, d ir.DType) *loop.Expr {
+		if e.DType == d {
+			return e
+		}
+		return loop.Apply(ir.Cast, d, e)
+	}
+	x, y := convert(g.X, ct), convert(g.Y, ct)
+	sum := &loop.Local{Name: "sum", DType: ct}
+	next := loop.Apply(ir.FMA, ct, x, y, sum.Ref())
+	if !ct.IsFloat() {
+		next = loop.Apply(ir.Add, ct, loop.Apply(ir.Mul, ct, x, y), sum.Ref())
+	}
 	cell := []loop.Stmt{
-		&loop.Set{Local: g.Acc, Value: zero},
-		&loop.Loop{Var: g.Inner, Hi: loop.SizeOf(g.K), Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: g.Acc, Value: loop.Apply(ir.FMA, g.DType, g.X, g.Y, g.Acc.Ref())},
-		}},
+		&loop.Set{Local: sum, Value: loop.Const(ct, 0)},
+		&loop.Loop{Var: g.Inner, Hi: loop.SizeOf(g.K), Range: loop.Serial, Body: []loop.Stmt{&loop.Set{Local: sum, Value: next}}},
+		&loop.Set{Local: g.Acc, Value: convert(sum.Ref(), g.DType)},
 	}
 	cell = append(cell, g.Epilogue...)
 	cols := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: cell}
