@@ -46,7 +46,8 @@ func Protect(f func() error) (err error) {
 }
 
 // panicError is called while a panic is being recovered. The runtime's error
-// for a fault has an address; one for an address in the first page has none.
+// for a fault has an address. That for the first page, a nil pointer, has none:
+// it is a mistake of the program and keeps its stack.
 func panicError(v any) error {
 	if fault, ok := v.(interface {
 		error

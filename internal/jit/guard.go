@@ -72,8 +72,11 @@ func newGuarded(whole []byte, front, n int) *Guarded {
 // Bytes returns the block, zeroed at first.
 func (g *Guarded) Bytes() []byte { return g.data }
 
-// Pointer is the address of the first byte; also that of an empty block.
-func (g *Guarded) Pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(g.data)) }
+// Pointer is the address of the first byte, also where the block is empty: an
+// empty slice would not point past the end of what it was cut from.
+func (g *Guarded) Pointer() unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(g.whole)), g.front)
+}
 
 // Check reports a canary that was overwritten.
 func (g *Guarded) Check() error {

@@ -138,7 +138,7 @@ func sizeClass(n int) int {
 // obtain takes a block of exactly size bytes from the cache or the system.
 func (a *Allocator) obtain(size int) (*block, error) {
 	if a.needsCollection(size) {
-		a.collect()
+		a.collect(size)
 	}
 	a.mu.Lock()
 	b := a.cache.take(size)
@@ -167,7 +167,7 @@ func (a *Allocator) obtain(size int) (*block, error) {
 
 // obtainAfterCollection is the last resort when the system is out of memory.
 func (a *Allocator) obtainAfterCollection(size int, err error) (*block, error) {
-	a.collect()
+	a.collect(size)
 	if errTrim := a.Trim(); errTrim != nil {
 		return nil, errTrim
 	}

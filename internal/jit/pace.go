@@ -8,7 +8,7 @@ import "runtime"
 // takes is never made to collect again and again.
 type pace struct {
 	epoch int64 // collections asked for
-	base  int64 // bytes handed out at the last one, less those it found to be garbage
+	base  int64 // bytes wanted at the last one, less those it found to be garbage
 }
 
 // collected notes that the collector found a block that was handed out in epoch.
@@ -28,9 +28,9 @@ func (a *Allocator) needsCollection(size int) bool {
 	return a.stats.Live+int64(size) > max(floor, 2*a.pace.base)
 }
 
-// collect runs the garbage collector, unless another goroutine is at it. The
-// blocks come back a little later, when the cleanups run.
-func (a *Allocator) collect() {
+// collect runs the garbage collector for an allocation of size, unless another
+// goroutine is at it. The blocks come back a little later, when the cleanups run.
+func (a *Allocator) collect(size int) {
 	if !a.collecting.CompareAndSwap(false, true) {
 		return
 	}
@@ -38,7 +38,7 @@ func (a *Allocator) collect() {
 	a.mu.Lock()
 	a.stats.Nudges++
 	a.pace.epoch++
-	a.pace.base = a.stats.Live
+	a.pace.base = a.stats.Live + int64(size)
 	a.mu.Unlock()
 	runtime.GC()
 	runtime.Gosched() // to the cleanups

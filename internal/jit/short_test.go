@@ -1,0 +1,5 @@
+//go:build !long
+
+package jit
+
+const long = false
