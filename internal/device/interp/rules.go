@@ -9,7 +9,7 @@ var rules = map[ir.Op]rule{
 	ir.Bound:    {eval: leaf},
 	ir.Weight:   {eval: leaf},
 	ir.Variable: {eval: leaf},
-	ir.Iota:     {eval: iota, wide: true, bound: boundStored},
+	ir.Iota:     {eval: iota, wide: true},
 	ir.Rand:     {eval: random},
 
 	ir.Neg: unary, ir.Abs: unary, ir.Recip: unary, ir.Sqrt: unary, ir.Exp: unary, ir.Exp2: unary,

@@ -1,0 +1,206 @@
+package interp
+
+import (
+	"math"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// absolutes is |x| and |x| + error, the second nil where x is exact.
+func absolutes(v *value) (abs, with []float64) {
+	abs = v.float64s()
+	if v.err != nil {
+		with = make([]float64, len(abs))
+	}
+	for i, x := range abs {
+		abs[i] = math.Abs(x)
+		if with != nil {
+			with[i] = abs[i] + v.err[i]
+		}
+	}
+	return abs, with
+}
+
+// boundProducts bounds sums of n products x*y. times computes, for matrices or
+// images, such sums in float64: that of |x||y| bounds the rounding, and what
+// (|x|+ex)(|y|+ey) has above it is the spread.
+func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
+	if inexact(c) {
+		return
+	}
+	x, withX := absolutes(c.in[0])
+	y, withY := absolutes(c.in[1])
+	sums := times(x, y)
+	high := sums
+	if withX != nil || withY != nil {
+		if withX == nil {
+			withX = x
+		}
+		if withY == nil {
+			withY = y
+		}
+		high = times(withX, withY)
+	}
+	out := c.out[0]
+	s := terms{n: float64(n) + 1, grain: grains(x) * grains(y)}
+	for i, r := range out.float64s() {
+		s.abs, s.err = sums[i], high[i]-sums[i]
+		s.special = !finite(sums[i]) && s.err == 0 || !finite(sums[i]) && exact(c.in)
+		s.unknown = !s.special && !finite(high[i])
+		out.setBound(i, s.bound(out.t, r))
+	}
+}
+
+func boundMatMul(c *call) {
+	x, y := c.in[0].shape, c.in[1].shape
+	r := len(x)
+	m, k, n := x[r-2], x[r-1], y[r-1]
+	boundProducts(c, k, func(a, b []float64) []float64 {
+		out := make([]float64, c.out[0].len())
+		for i := range numel(x[:r-2]) {
+			product[float64, float64](out[i*m*n:][:m*n], a[i*m*k:][:m*k], b[i*k*n:][:k*n], k, n)
+		}
+		return out
+	})
+}
+
+func boundConv(c *call) {
+	g := geometry(c.Attr.Conv, c.in[0].shape, c.in[1].shape, c.out[0].shape)
+	boundProducts(c, g.inC*len(g.taps), func(x, w []float64) []float64 {
+		out := make([]float64, c.out[0].len())
+		convolve(g, x, w, func(i int, sum float64) { out[i] = sum })
+		return out
+	})
+}
+
+// attentionErrors are the errors of an attention's operands, nil where exact.
+type attentionErrors struct{ q, k, v, mask []float64 }
+
+// boundAttention: the weight of a key lies between the least it can have while
+// the others have their most, and the other way round. Devices may keep
+// running sums and rescale them for each block of keys, and hold weights and
+// scaled queries in the storage type.
+func boundAttention(c *call) {
+	a, err := newAttention(c)
+	if err != nil {
+		return // eval has reported it
+	}
+	e := attentionErrors{q: c.in[0].errors(), k: c.in[1].errors(), v: c.in[2].errors()}
+	if a.Mask {
+		e.mask = c.in[len(c.in)-1].errors()
+	}
+	if a.Ragged {
+		for _, out := range c.out {
+			defer spoil(out, c.in[3].err)
+			defer spoil(out, c.in[4].err)
+		}
+	}
+	allExact := exact(c.in)
+	t := c.out[0].t
+	y, lse := c.out[0].float64s(), c.out[1].float64s()
+	_ = a.each(func(s sequence, head, i, row int, key func(int) int) error {
+		w := a.weights(&e, t, s, head, i, row, key)
+		for d := range a.vWidth {
+			b := w.output(a, &e, t, d)
+			if at := row*a.vWidth + d; finite(y[at]) {
+				c.out[0].setBound(at, b)
+			} else if !allExact {
+				c.out[0].setBound(at, math.Inf(1))
+			}
+		}
+		switch {
+		case finite(lse[row]):
+			c.out[1].setBound(row, w.logError+(8*w.n+32)*unit(ir.F32)+8*rounding(c.out[1].t, 1, math.Abs(lse[row])))
+		case !allExact && w.n > 0:
+			c.out[1].setBound(row, math.Inf(1))
+		}
+		return nil
+	})
+}
+
+// weights is what is known of one row's softmax.
+type weights struct {
+	n         float64
+	keys      []int     // rows of v
+	w, spread []float64 // each key's weight and its error
+	relative  float64   // error of every weight through the order of the sums
+	logError  float64   // of the logarithm of their sum
+}
+
+func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head, i, row int, key func(int) int) *weights {
+	w := &weights{}
+	var scores, errs []float64
+	top := math.Inf(-1)
+	from, to := a.keys(s, i)
+	for j := from; j < to; j++ {
+		score, err := a.scoreBound(e, t, row, key(j))
+		if a.Mask {
+			at, _ := a.maskAt(s.batch, head, i, j)
+			score += a.mask[at]
+			err += e.mask[at]
+		}
+		w.keys = append(w.keys, key(j))
+		scores, errs = append(scores, score), append(errs, err)
+		top = max(top, score)
+	}
+	u := unit(t.Compute())
+	var sum, low, high float64
+	for j := range scores {
+		if math.IsInf(scores[j], -1) && !math.IsInf(errs[j], 1) && !math.IsNaN(errs[j]) {
+			errs[j] = 0 // no weight, whatever the sum
+		} else {
+			errs[j] += 8 * u * (math.Abs(scores[j]) + math.Abs(top))
+		}
+		sum += math.Exp(scores[j] - top)
+		low += math.Exp(scores[j] - errs[j] - top)
+		high += math.Exp(scores[j] + errs[j] - top)
+	}
+	for j := range scores {
+		p := math.Exp(scores[j]-top) / sum
+		w.w = append(w.w, p)
+		w.spread = append(w.spread, max(math.Exp(scores[j]+errs[j]-top)/low-p, p-math.Exp(scores[j]-errs[j]-top)/high))
+	}
+	w.n = float64(len(scores))
+	w.relative = (8*w.n + 32) * u
+	if narrow(t) {
+		w.relative += 3 * unit(t)
+	}
+	w.logError = max(math.Log(high/sum), math.Log(sum/low))
+	return w
+}
+
+// scoreBound is the score of a query and a key, and its error.
+func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (score, err float64) {
+	x, y := a.q[q*a.width:][:a.width], a.k[k*a.width:][:a.width]
+	ex, ey := e.q[q*a.width:][:a.width], e.k[k*a.width:][:a.width]
+	var sum, abs, spread float64
+	for i := range x {
+		sum += x[i] * y[i]
+		abs += math.Abs(x[i] * y[i])
+		spread += math.Abs(x[i])*ey[i] + math.Abs(y[i])*ex[i] + ex[i]*ey[i]
+	}
+	u := unit(t.Compute())
+	relative := (float64(a.width) + 8) * u
+	if narrow(t) {
+		relative += unit(t) // of the scaled query
+	}
+	scale := math.Abs(a.Scale)
+	score, err = a.Scale*sum, scale*(spread+relative*(abs+spread))
+	if a.SoftCap != 0 { // its slope is 1 at most
+		score = a.SoftCap * math.Tanh(score/a.SoftCap)
+		err += 4 * transcendental * u * math.Abs(score)
+	}
+	return score, err
+}
+
+// output is the bound of component d of the result.
+func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int) float64 {
+	var err, abs float64
+	for j, k := range w.keys {
+		at := k*a.vWidth + d
+		p, v := w.w[j]+w.spread[j], math.Abs(a.v[at])+e.v[at]
+		err += w.spread[j]*math.Abs(a.v[at]) + p*e.v[at]
+		abs += p * v
+	}
+	return err + w.relative*abs + rounding(t, 1, abs)
+}
