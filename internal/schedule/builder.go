@@ -19,8 +19,8 @@ type builder struct {
 	memo   map[memoKey]*loop.Expr
 	// local holds what the kernel itself has computed: given the index, the
 	// value.
-	local map[*ir.Node]func(idx []*loop.Expr) *loop.Expr
-	nvars int
+	local          map[*ir.Node]func(idx []*loop.Expr) *loop.Expr
+	nvars, nlocals int
 	// hoist, where set, may keep the value of an expanded node in a local.
 	hoist func(n *ir.Node, e *loop.Expr) *loop.Expr
 }
@@ -57,6 +57,13 @@ func (b *builder) variable(name string, size ir.Dim) *loop.Var {
 	b.nvars++
 	b.bounds[v] = size
 	return v
+}
+
+// newLocal makes a local. Names count within the kernel, so that equal kernels
+// of different nodes have equal texts.
+func (b *builder) newLocal(name string, d ir.DType) *loop.Local {
+	b.nlocals++
+	return &loop.Local{Name: fmt.Sprintf("%s%d", name, b.nlocals), DType: d}
 }
 
 func (b *builder) bound(v *loop.Var) (ir.Dim, bool) { d, ok := b.bounds[v]; return d, ok }

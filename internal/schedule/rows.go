@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -158,7 +157,7 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 			if err != nil {
 				return nil, err
 			}
-			l := &loop.Local{Name: fmt.Sprintf("v%d", n.ID), DType: n.DType}
+			l := r.newLocal("v", n.DType)
 			ref := l.Ref()
 			r.row = append(r.row, &loop.Set{Local: l, Value: e})
 			r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
@@ -183,7 +182,7 @@ func (r *rowBuilder) rowValue(n *ir.Node, e *loop.Expr) *loop.Expr {
 	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) {
 		return e
 	}
-	l := &loop.Local{Name: fmt.Sprintf("v%d", n.ID), DType: n.DType}
+	l := r.newLocal("v", n.DType)
 	r.row = append(r.row, &loop.Set{Local: l, Value: e})
 	ref := l.Ref()
 	r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
@@ -304,7 +303,7 @@ func (r *rowBuilder) reduce(n *ir.Node, at []*loop.Expr) (*loop.Local, []loop.St
 	if err != nil {
 		return nil, nil, err
 	}
-	acc := &loop.Local{Name: fmt.Sprintf("acc%d", n.ID), DType: n.DType}
+	acc := r.newLocal("acc", n.DType)
 	return acc, []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(n.Op), Value: x}}, nil
 }
 
