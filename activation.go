@@ -1,0 +1,66 @@
+package sinter
+
+import "math"
+
+// negative is x where x < 0 and -x elsewhere: -|x| with a gradient at 0, so
+// that what is built on it needs no case for 0.
+func (x Tensor) negative() Tensor { return Where(x.Less(Scalar(0)), x, x.Neg()) }
+
+// ReLU is x where x > 0, else 0; NaN stays. Its gradient at 0 is 0.
+func (x Tensor) ReLU() Tensor {
+	// The last x is for NaN and -0, which stay as they are.
+	return Where(x.Greater(Scalar(0)), x, Where(x.Less(Scalar(0)), x.like(0), x.Detach()))
+}
+
+// LeakyReLU is x where x > 0, else slope*x.
+func (x Tensor) LeakyReLU(slope float64) Tensor {
+	return Where(x.Greater(Scalar(0)), x, x.Mul(Scalar(slope)))
+}
+
+// ELU is x where x > 0, else alpha*(e^x - 1).
+func (x Tensor) ELU(alpha float64) Tensor {
+	positive := x.Greater(Scalar(0))
+	// The unused branch is kept from overflowing: its gradient would be NaN.
+	return Where(positive, x, Where(positive, x.like(0), x).Expm1().Mul(Scalar(alpha)))
+}
+
+// Sigmoid is 1/(1 + e^-x).
+func (x Tensor) Sigmoid() Tensor {
+	// e^-|x| does not overflow, nor does its gradient.
+	e := x.negative().Exp()
+	return Where(x.Less(Scalar(0)), e, x.like(1)).Div(e.Add(Scalar(1)))
+}
+
+// LogSigmoid is log(Sigmoid(x)).
+func (x Tensor) LogSigmoid() Tensor { return x.Neg().Softplus().Neg() }
+
+// SiLU is x*Sigmoid(x), also called swish.
+func (x Tensor) SiLU() Tensor { return x.Mul(x.Sigmoid()) }
+
+// Softplus is log(1 + e^x).
+func (x Tensor) Softplus() Tensor {
+	positive := Where(x.Less(Scalar(0)), x.like(0), x)
+	return positive.Add(x.negative().Exp().Log1p())
+}
+
+// Mish is x*tanh(Softplus(x)).
+func (x Tensor) Mish() Tensor { return x.Mul(x.Softplus().Tanh()) }
+
+// GELU is x*Phi(x) with the normal distribution function Phi, by erf.
+func (x Tensor) GELU() Tensor {
+	phi := x.Mul(Scalar(math.Sqrt2 / 2)).Erf().Add(Scalar(1))
+	return x.Mul(Scalar(0.5)).Mul(phi)
+}
+
+// GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016).
+func (x Tensor) GELUTanh() Tensor {
+	cubic := x.Mul(x).Mul(x).Mul(Scalar(0.044715))
+	inner := x.Add(cubic).Mul(Scalar(math.Sqrt(2 / math.Pi)))
+	return x.Mul(Scalar(0.5)).Mul(inner.Tanh().Add(Scalar(1)))
+}
+
+// HardSigmoid is x/6 + 1/2 between 0 and 1.
+func (x Tensor) HardSigmoid() Tensor { return x.Add(Scalar(3)).Clamp(0, 6).Mul(Scalar(1.0 / 6)) }
+
+// HardSwish is x*HardSigmoid(x).
+func (x Tensor) HardSwish() Tensor { return x.Mul(x.HardSigmoid()) }

@@ -1,0 +1,214 @@
+package sinter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Precision is what a program computes in. The zero Precision is F32: as
+// written. BF16 and F16 are the dtypes of these names; Int8 and Int4 quantise
+// the weights of products.
+type Precision = DType
+
+const (
+	Int8 Precision = 0x40 + iota
+	Int4
+)
+
+// Options say how to compile. The zero value is the best device, as written,
+// everything on.
+type Options struct {
+	Device    *Device   // nil: the best
+	Precision Precision // 0: F32
+	// NoOpt names optimisations to leave out; "all" leaves out every one.
+	NoOpt []string
+	// Trace, if set, is given the text of each stage of compiling.
+	Trace func(stage, text string)
+	// Check runs the checker of each stage.
+	Check bool
+}
+
+// compiled is a program without what its leaves are bound to, so that graphs
+// that differ only in that share it.
+type compiled struct {
+	device  *Device
+	graph   *ir.Graph // no storages; outputs distinct, none a leaf
+	module  device.Module
+	offsets []offsetsUse
+	symbols []ir.Symbol
+	refs    int // guarded by device.programs.mu
+}
+
+// Program is a compiled graph. It may run from many goroutines at once.
+type Program struct {
+	*compiled
+	leaves  []ir.Leaf // with storages
+	outputs []output
+	users   users
+	cleanup runtime.Cleanup // releases what nobody closed
+}
+
+// output says where a result comes from: from output at of the compiled graph,
+// or from leaf at.
+type output struct {
+	leaf bool
+	at   int
+	typ  ir.Type
+}
+
+// Compile turns a graph into a program for one device. Graphs that are equal
+// but for the values they are bound to share the work.
+func Compile(g *Graph, o Options) (*Program, error) {
+	return compile(context.Background(), g, o)
+}
+
+func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	if o.Precision != 0 && o.Precision != F32 {
+		return nil, fmt.Errorf("precision %s is not supported: use F32", precisionName(o.Precision))
+	}
+	d := o.Device
+	if d == nil {
+		best, err := bestDevice()
+		if err != nil {
+			return nil, err
+		}
+		d = best
+	}
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	bare, outputs, leaves := split(g.graph)
+	if err := errors.Join(checkAssigns(bare, leaves), checkBindable(bare, leaves)); err != nil {
+		return nil, err
+	}
+	do := device.Options{NoOpt: slices.Clone(o.NoOpt), Trace: o.Trace, Check: o.Check}
+	c, err := d.programs.get(ctx, d, bare, do)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{compiled: c, leaves: leaves, outputs: outputs}
+	p.cleanup = runtime.AddCleanup(p, release, c)
+	return p, nil
+}
+
+func precisionName(p Precision) string {
+	switch p {
+	case Int8:
+		return "int8"
+	case Int4:
+		return "int4"
+	}
+	return p.String()
+}
+
+// split separates what is compiled from what it is bound to: leaves without
+// storages, each output once, no outputs that are leaves.
+func split(g *ir.Graph) (bare *ir.Graph, outputs []output, leaves []ir.Leaf) {
+	leaves = slices.Clone(g.Leaves)
+	bare = &ir.Graph{Nodes: g.Nodes, Leaves: slices.Clone(g.Leaves)}
+	for i := range bare.Leaves {
+		bare.Leaves[i].Storage = nil
+	}
+	at := map[*ir.Node]int{}
+	for _, n := range g.Outputs {
+		if n.Op.HasLeaf() && n.Op != ir.Assign {
+			outputs = append(outputs, output{true, n.Attr.Leaf, n.Type})
+			continue
+		}
+		i, ok := at[n]
+		if !ok {
+			i = len(bare.Outputs)
+			at[n] = i
+			bare.Outputs = append(bare.Outputs, n)
+		}
+		outputs = append(outputs, output{false, i, n.Type})
+	}
+	return bare, outputs, leaves
+}
+
+// checkAssigns refuses two new values for one variable.
+func checkAssigns(g *ir.Graph, leaves []ir.Leaf) error {
+	seen := map[int]bool{}
+	for _, n := range g.Outputs {
+		if n.Op != ir.Assign {
+			continue
+		}
+		if seen[n.Attr.Leaf] {
+			return fmt.Errorf("variable %q is assigned twice by one program", leaves[n.Attr.Leaf].Name)
+		}
+		seen[n.Attr.Leaf] = true
+	}
+	return nil
+}
+
+// checkBindable makes sure that Run can find every size, and checks where
+// offsets come from.
+func checkBindable(g *ir.Graph, leaves []ir.Leaf) error {
+	found := map[string]bool{}
+	for _, l := range leaves {
+		if l.Kind != ir.Input {
+			continue
+		}
+		for _, d := range l.Type.Shape {
+			if s, _, ok := d.SymbolPlus(); ok {
+				found[s.Name] = true
+			}
+		}
+		if isOffsets(l.Type) {
+			found[rowsSymbol(l.Name)] = true
+		}
+	}
+	var missing []string
+	for _, s := range g.Symbols() {
+		if !found[s.Name] {
+			missing = append(missing, s.Name)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("no input tells the size %s: give it to an Input as a dimension of its own", strings.Join(missing, ", "))
+}
+
+// ProgramInfo describes a compiled program.
+type ProgramInfo struct {
+	Device    string
+	Kernels   int      // started by one run
+	CodeBytes int      // of generated code
+	Generic   []string // kernels that run without generated code
+}
+
+// Info tells how the program will run.
+func (p *Program) Info() ProgramInfo {
+	if p == nil || p.compiled == nil {
+		return ProgramInfo{}
+	}
+	i := p.module.Info()
+	return ProgramInfo{p.device.Name(), i.Kernels, i.CodeBytes, i.Generic}
+}
+
+// Close frees the program once what runs of it has ended.
+func (p *Program) Close() error {
+	if p == nil || p.compiled == nil {
+		return errZeroProgram
+	}
+	if !p.users.close(func() { release(p.compiled) }) {
+		return ErrClosed
+	}
+	p.cleanup.Stop()
+	return nil
+}
+
+func release(c *compiled) { c.device.programs.release(c) }
+
+var errZeroProgram = errors.New("the zero Program runs nothing: make one with Compile")

@@ -1,0 +1,120 @@
+package sinter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+var errNilContext = errors.New("the context is nil: use context.Background()")
+
+// Values computes x and returns its elements, row by row. All of x's graph
+// runs in one submission. T must be the Go type of x's dtype.
+func Values[T Elem](ctx context.Context, x Tensor) ([]T, error) {
+	if err := x.Err(); err != nil {
+		return nil, err
+	}
+	if dt := dtypeOf[T](); dt != x.v.DType {
+		var zero T
+		return nil, fmt.Errorf("values of %v asked for as %T: use Cast(%v)", x.v.DType, zero, dt)
+	}
+	stores, err := resolve(ctx, []*value{x.v})
+	if err != nil {
+		return nil, err
+	}
+	b, err := stores[0].bytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var zero T
+	out := make([]T, len(b)/int(unsafe.Sizeof(zero)))
+	copy(bytesOf(out), b)
+	runtime.KeepAlive(stores[0])
+	return out, nil
+}
+
+// Eval computes several tensors in one submission. The results are tensors
+// with values, on the device that made them.
+func Eval(ctx context.Context, xs ...Tensor) ([]Tensor, error) {
+	values := make([]*value, len(xs))
+	for i, x := range xs {
+		if err := x.Err(); err != nil {
+			return nil, err
+		}
+		values[i] = x.v
+	}
+	stores, err := resolve(ctx, values)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Tensor, len(stores))
+	for i, s := range stores {
+		out[i] = bound(ir.Bound, "", s)
+	}
+	return out, nil
+}
+
+// resolve computes values on the context's device.
+func resolve(ctx context.Context, values []*value) ([]*storage, error) {
+	if ctx == nil {
+		return nil, errNilContext
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	stores := make([]*storage, len(values))
+	todo := false
+	for i, v := range values {
+		if stores[i] = v.expr.Load().store; stores[i] == nil {
+			todo = true
+		}
+	}
+	if !todo {
+		return stores, nil
+	}
+	d, err := deviceFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resolveOn(ctx, d, values)
+}
+
+// resolveOn computes values on d and swaps their expressions for the results.
+func resolveOn(ctx context.Context, d *Device, values []*value) ([]*storage, error) {
+	before := make([]*expr, len(values))
+	for i, v := range values {
+		before[i] = v.expr.Load()
+	}
+	g, err := captureValues(values)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range g.graph.Leaves {
+		if l.Kind == ir.Input {
+			return nil, fmt.Errorf("input %q has no value here: use Compile and Program.Run", l.Name)
+		}
+	}
+	if s := g.graph.Symbols(); len(s) > 0 {
+		return nil, fmt.Errorf("size %q has no value here: use Compile and Program.Run", s[0].Name)
+	}
+	p, err := compile(ctx, g, Options{Device: d})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	stores, err := p.run(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		// A variable goes on reading its latest version.
+		if e := before[i]; e.op != ir.Variable && e.store == nil {
+			v.expr.CompareAndSwap(e, stores[i].leaf(ir.Bound, ""))
+		}
+	}
+	return stores, nil
+}

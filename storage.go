@@ -1,0 +1,202 @@
+package sinter
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// storage is the values of one tensor: in the host's memory, on devices, or
+// both. Its content never changes. Device buffers are freed when the garbage
+// collector finds that nothing refers to the storage.
+type storage struct {
+	ir.Type // static
+	sizes   []int
+	*memory
+}
+
+// memory is the part of a storage that its cleanup needs: it must not refer
+// back to the storage.
+type memory struct {
+	mu      sync.Mutex
+	host    []byte // nil until a value that a device made is asked for
+	size    int
+	buffers map[*Device]device.Buffer
+	counted int64 // bytes that a device allocated, as told to pressure
+}
+
+func newStorage(dt DType, shape []int, host []byte) *storage {
+	s := &storage{Type: ir.Type{DType: dt, Shape: ir.Static(shape...)}, sizes: slices.Clone(shape),
+		memory: &memory{host: host, size: len(host)}}
+	runtime.AddCleanup(s, (*memory).free, s.memory)
+	return s
+}
+
+// deviceStorage owns b, which d has allocated.
+func deviceStorage(dt DType, shape []int, d *Device, b device.Buffer) *storage {
+	s := &storage{Type: ir.Type{DType: dt, Shape: ir.Static(shape...)}, sizes: slices.Clone(shape),
+		memory: &memory{size: b.Size(), buffers: map[*Device]device.Buffer{d: b}, counted: int64(b.Size())}}
+	pressure(s.counted)
+	runtime.AddCleanup(s, (*memory).free, s.memory)
+	return s
+}
+
+func (m *memory) free() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range m.buffers {
+		b.Close()
+	}
+	m.buffers = nil
+	outstanding.Add(-m.counted)
+}
+
+// Device memory is freed by the garbage collector, which sees only the Go
+// heap. So it is asked to look each time that a quarter of a gigabyte, or half
+// of what is in use, has been allocated.
+var outstanding, sinceCollection atomic.Int64
+
+const minPressure = 256 << 20 // bytes
+
+func pressure(n int64) {
+	inUse := outstanding.Add(n)
+	if sinceCollection.Add(n) > max(minPressure, inUse/2) {
+		sinceCollection.Store(0)
+		runtime.GC()
+	}
+}
+
+// on gives the values as a buffer of d, which the caller closes.
+func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buffers[d]
+	if b == nil {
+		host, err := s.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if b, err = d.dev.Import(host); err != nil {
+			return nil, err
+		}
+		if s.buffers == nil {
+			s.buffers = map[*Device]device.Buffer{}
+		}
+		s.buffers[d] = b
+	}
+	b.Retain()
+	return b, nil
+}
+
+// bytes is the values in the host's memory, valid while s is reachable.
+func (s *storage) bytes(ctx context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load(ctx)
+}
+
+// load finds or fetches the host's copy. The caller holds mu.
+func (m *memory) load(ctx context.Context) ([]byte, error) {
+	if m.host != nil || m.size == 0 {
+		return m.host, nil
+	}
+	for _, b := range m.buffers {
+		if p := b.Bytes(); p != nil {
+			m.host = p
+			return p, nil
+		}
+	}
+	for d, b := range m.buffers {
+		host := alignedBytes(m.size)
+		if err := d.dev.Copy(ctx, hostBuffer(host), b); err != nil {
+			return nil, fmt.Errorf("reading values from %s: %w", d.Name(), err)
+		}
+		m.host = host
+		return host, nil
+	}
+	return nil, errors.New("the values are gone: their device was closed")
+}
+
+// hostBuffer is Go memory as the target of a copy from a device.
+type hostBuffer []byte
+
+func (b hostBuffer) Size() int     { return len(b) }
+func (b hostBuffer) Bytes() []byte { return b }
+func (b hostBuffer) Retain()       {}
+func (b hostBuffer) Close() error  { return nil }
+
+// lastOffset is the last of i32 offsets: the number of rows.
+func (s *storage) lastOffset() (int, error) {
+	if s.DType != I32 || len(s.sizes) != 1 || s.sizes[0] < 1 {
+		return 0, fmt.Errorf("offsets are i32 of rank 1 and not empty, not %v", s.Type)
+	}
+	b, err := s.bytes(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	rows := int(int32(binary.NativeEndian.Uint32(b[len(b)-4:])))
+	runtime.KeepAlive(s)
+	return rows, nil
+}
+
+// preview prints the first n values, if the host has them.
+func (s *storage) preview(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.host == nil {
+		return ""
+	}
+	size := s.DType.Size()
+	count := len(s.host) / size
+	b := []byte(" [")
+	for i := range min(n, count) {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = appendElement(b, s.DType, s.host[i*size:])
+	}
+	if count > n {
+		b = append(b, " ..."...)
+	}
+	return string(append(b, ']'))
+}
+
+func appendElement(b []byte, dt DType, at []byte) []byte {
+	var bits uint64
+	switch dt.Size() {
+	case 1:
+		bits = uint64(at[0])
+	case 2:
+		bits = uint64(binary.NativeEndian.Uint16(at))
+	case 4:
+		bits = uint64(binary.NativeEndian.Uint32(at))
+	default:
+		bits = binary.NativeEndian.Uint64(at)
+	}
+	switch {
+	case dt == U64:
+		return strconv.AppendUint(b, bits, 10)
+	case dt.IsInt():
+		return strconv.AppendInt(b, ir.Int(dt, bits), 10)
+	case dt == Bool:
+		return strconv.AppendBool(b, bits != 0)
+	}
+	f := ir.Float(dt, bits)
+	if dt == F64 {
+		return strconv.AppendFloat(b, f, 'g', -1, 64)
+	}
+	if math.IsNaN(f) {
+		return append(b, "NaN"...)
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, 32)
+}

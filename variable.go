@@ -1,0 +1,135 @@
+package sinter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Variable is a tensor that programs change. A program reads the version that
+// was committed last when it starts; programs that assign it take turns. The
+// zero Variable is an error when used.
+type Variable struct {
+	id      int64 // the order in which several are locked
+	name    string
+	err     error
+	read    Tensor // the leaf
+	init    *value
+	first   turn // held while init is computed
+	turn    turn // held by a run that assigns
+	version atomic.Pointer[storage]
+}
+
+var variableCount atomic.Int64
+
+// commits makes the variables that one run assigns change all at once for
+// runs that read several.
+var commits sync.RWMutex
+
+// turn is a mutex that can be waited for under a context.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) pass() { <-t }
+
+// NewVariable makes a variable. Its first version is init, computed when it is
+// first needed. The name is for messages and checkpoints.
+func NewVariable(name string, init Tensor) *Variable {
+	v := &Variable{id: variableCount.Add(1), name: name, first: newTurn(), turn: newTurn()}
+	if bad, ok := firstErr(init); ok {
+		v.err, v.read = bad.Err(), bad
+		return v
+	}
+	if sizes, ok := init.v.Shape.Ints(); !ok {
+		v.read = failf([]Tensor{init}, "variable %q needs sizes without symbols", name)
+		v.err = v.read.Err()
+		return v
+	} else if _, err := checkStatic(init.v.DType, sizes); err != nil {
+		v.read = fail(err, init)
+		v.err = v.read.Err()
+		return v
+	}
+	v.init = init.v
+	t := init.v.Type
+	v.read = Tensor{newValue(t, &expr{op: ir.Variable, attr: ir.Attr{DType: t.DType, Shape: t.Shape}, name: name, variable: v})}
+	return v
+}
+
+// Name is what NewVariable was given.
+func (v *Variable) Name() string {
+	if v == nil {
+		return ""
+	}
+	return v.name
+}
+
+// Err is the error of the tensor that the variable was made from.
+func (v *Variable) Err() error {
+	if v == nil || v.turn == nil {
+		return errZeroVariable
+	}
+	return v.err
+}
+
+var errZeroVariable = errors.New("the zero Variable has no value: make one with NewVariable")
+
+// Tensor reads the last committed version, as of when a program runs.
+func (v *Variable) Tensor() Tensor {
+	if v == nil || v.turn == nil {
+		return fail(errZeroVariable)
+	}
+	return v.read
+}
+
+// Assign is t, which becomes the variable's next version when a program with
+// the result among its outputs has run.
+func (v *Variable) Assign(t Tensor) Tensor {
+	r := v.Tensor()
+	if bad, ok := firstErr(r, t); ok {
+		return bad
+	}
+	t = adapt(r, t)[1]
+	if t.v.err == nil && len(t.v.Shape) < len(r.v.Shape) && t.v.scalar {
+		t = t.expandTo(r.v.Shape)
+	}
+	return apply(ir.Assign, ir.Attr{}, r, t)
+}
+
+// current is the last committed version; the first is computed on d.
+func (v *Variable) current(ctx context.Context, d *Device) (*storage, error) {
+	if s := v.version.Load(); s != nil {
+		return s, nil
+	}
+	if err := v.first.take(ctx); err != nil {
+		return nil, err
+	}
+	defer v.first.pass()
+	if s := v.version.Load(); s != nil {
+		return s, nil
+	}
+	stores, err := resolveOn(ctx, d, []*value{v.init})
+	if err != nil {
+		return nil, fmt.Errorf("first value of variable %q: %w", v.name, err)
+	}
+	v.version.Store(stores[0])
+	return stores[0], nil
+}
