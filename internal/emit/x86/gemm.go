@@ -1,0 +1,139 @@
+package x86
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// This file is the interface of the matrix product's inner kernels. They know
+// no shape: sizes and strides are arguments, so that one set, emitted once a
+// process, serves every product. gemm_tile.go emits them.
+
+// GemmTile is the block of results that stays in registers: Rows x
+// Vectors*Lanes(isa) columns.
+type GemmTile struct{ Rows, Vectors int }
+
+// GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
+// Rows x Vectors*lanes results, side by side in C:
+//
+//	for each row r, column j:  c = Continue != 0 ? C[r][j] : 0
+//	for k = 0 .. K-1:          c = fma(A[r][k], B[k][j], c)
+//	C[r][j] = c
+//
+// B holds the panels one behind the other, each [K][Vectors*lanes]. A tail
+// kernel stores, and reads, only the lanes of Mask in the last vector of a row.
+type GemmArgs struct {
+	A, B, C  unsafe.Pointer
+	LDA, LDC uintptr // bytes from row to row
+	Panels   uintptr // at least 1
+	Blocks   uintptr // K / GemmUnroll
+	Rest     uintptr // K % GemmUnroll
+	Continue uintptr
+	Mask     [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+}
+
+// Offsets of GemmArgs' fields, as the code knows them; a test compares.
+const (
+	gemmA        = 0
+	gemmB        = 8
+	gemmC        = 16
+	gemmLDA      = 24
+	gemmLDC      = 32
+	gemmPanels   = 40
+	gemmBlocks   = 48
+	gemmRest     = 56
+	gemmContinue = 64
+	gemmMask     = 72
+)
+
+// GemmUnroll is the number of K steps in one round of a tile kernel's loop.
+const GemmUnroll = 4
+
+// SetK sets the number of K steps.
+func (g *GemmArgs) SetK(k int) {
+	g.Blocks, g.Rest = uintptr(k/GemmUnroll), uintptr(k%GemmUnroll)
+}
+
+// SetMask makes the first n lanes count, 1 <= n <= lanes of isa.
+func (g *GemmArgs) SetMask(isa asm.ISA, n int) {
+	g.Mask = [8]uint32{}
+	if isa == asm.AVX512 {
+		g.Mask[0] = 1<<n - 1
+		return
+	}
+	for i := range n {
+		g.Mask[i] = ^uint32(0)
+	}
+}
+
+// GemmLanes is the number of f32 in a vector.
+func GemmLanes(isa asm.ISA) int {
+	if isa == asm.AVX512 {
+		return 16
+	}
+	return 8
+}
+
+// BestGemmTile is the tile for a processor. Zen 4 splits 512-bit operations in
+// two, so that few, wide rows keep its loads below its multiply-adds; others
+// want many rows: 14x32 reuses each vector of B more often.
+func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
+	switch {
+	case isa == asm.AVX2:
+		return GemmTile{6, 2}
+	case cpu.Arch == "zen4":
+		return GemmTile{6, 4}
+	}
+	return GemmTile{14, 2}
+}
+
+// GemmKernels are the offsets of tile kernels in Code: for every height up to
+// Tile.Rows the full width, and tails of every number of vectors.
+type GemmKernels struct {
+	ISA  asm.ISA
+	Tile GemmTile
+	Code []byte
+	// Full[rows] has Tile.Vectors vectors. Tail[rows][vectors] masks the last
+	// vector. Both begin at index 1.
+	Full []int
+	Tail [][]int
+}
+
+// EmitGemm emits the tile kernels of a tile shape.
+func EmitGemm(isa asm.ISA, tile GemmTile) (*GemmKernels, error) {
+	g := &GemmKernels{ISA: isa, Tile: tile, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
+	for rows := 1; rows <= tile.Rows; rows++ {
+		g.Tail[rows] = make([]int, tile.Vectors+1)
+		var err error
+		if g.Full[rows], err = g.add(rows, tile.Vectors, false); err != nil {
+			return nil, err
+		}
+		for v := 1; v <= tile.Vectors; v++ {
+			if g.Tail[rows][v], err = g.add(rows, v, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g, nil
+}
+
+// add appends one kernel, aligned to 64 bytes.
+func (g *GemmKernels) add(rows, vectors int, tail bool) (offset int, err error) {
+	a, err := emitGemmTile(g.ISA, GemmTile{rows, vectors}, tail)
+	if err != nil {
+		return 0, err
+	}
+	code, err := a.Finish()
+	if err != nil {
+		return 0, fmt.Errorf("gemm kernel %dx%d: %w", rows, vectors, err)
+	}
+	for len(g.Code)%64 != 0 {
+		g.Code = append(g.Code, 0xCC) // int3
+	}
+	offset = len(g.Code)
+	g.Code = append(g.Code, code...)
+	return offset, nil
+}

@@ -1,0 +1,215 @@
+package x86
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// Registers of a tile kernel. A row's address is a base for each three rows
+// plus 0, 1 or 2 times LDA, which an address can hold.
+const (
+	gArgs   = asm.RDI
+	gA      = asm.RSI
+	gB      = asm.RDX
+	gC      = asm.RCX
+	gLDA    = asm.R8
+	gPanels = asm.R9
+	gCount  = asm.RAX
+	gLDC    = asm.RBX
+	gRow    = asm.R15 // walks over C
+)
+
+var gBases = [...]asm.R{asm.R10, asm.R11, asm.R12, asm.R13, asm.R14}
+
+const rowsPerBase = 3
+
+// tileGen emits one tile kernel. A K step is one 32-bit lane of A, broadcast,
+// times a vector of 32-bit lanes of B: one f32.
+type tileGen struct {
+	*asm.Asm
+	tile      GemmTile
+	tail      bool
+	bytes     int // of a vector
+	registers int
+	broadcast asm.Op
+	fma       asm.Op
+}
+
+// emitGemmTile emits the kernel that GemmArgs describes.
+func emitGemmTile(isa asm.ISA, tile GemmTile, tail bool) (*asm.Asm, error) {
+	t := &tileGen{Asm: asm.New(isa), tile: tile, tail: tail, registers: 16, broadcast: asm.VBROADCASTSS, fma: asm.VFMADD231PS}
+	if isa == asm.AVX512 {
+		t.registers = 32
+	}
+	t.bytes = t.Length().Bytes()
+	if need := tile.Rows*tile.Vectors + tile.Vectors + 1; tile.Rows < 1 || tile.Vectors < 1 ||
+		need > t.registers || tile.Rows > rowsPerBase*len(gBases) {
+		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
+	}
+	t.kernel()
+	return t.Asm, nil
+}
+
+// acc is the accumulator of row r, vector v.
+func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
+
+// b is the register for vector v of B.
+func (t *tileGen) b(v int) asm.V { return asm.V(t.tile.Rows*t.tile.Vectors + v) }
+
+// x is the register for the broadcast element of row r: two take turns where
+// there is room.
+func (t *tileGen) x(r int) asm.V {
+	first := (t.tile.Rows + 1) * t.tile.Vectors
+	return asm.V(first + r%min(2, t.registers-first))
+}
+
+func (t *tileGen) kernel() {
+	for _, l := range []struct {
+		reg asm.R
+		at  int
+	}{{gA, gemmA}, {gB, gemmB}, {gC, gemmC}, {gLDA, gemmLDA}, {gLDC, gemmLDC}, {gPanels, gemmPanels}} {
+		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
+	}
+	if t.tail && t.ISA == asm.AVX512 {
+		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
+	}
+	panel := t.Here()
+	t.start()
+	t.bases()
+	t.steps(gemmBlocks, GemmUnroll)
+	t.steps(gemmRest, 1)
+	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
+	t.Op(asm.ADD, gC, asm.Imm(t.width()))
+	t.Op(asm.SUB, gPanels, asm.Imm(1))
+	t.J(asm.NE, panel)
+	t.Op(asm.VZEROUPPER)
+	t.Op(asm.RET)
+}
+
+// width is the bytes of one K step of a panel of B, and of its row in C.
+func (t *tileGen) width() int { return t.tile.Vectors * t.bytes }
+
+// start gives the accumulators their first value.
+func (t *tileGen) start() {
+	fresh, begin := t.NewLabel(), t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+	t.J(asm.EQ, fresh)
+	t.eachRow(func(r, v int) { t.load(t.acc(r, v), t.cell(v), v) })
+	t.Jmp(begin)
+	t.Bind(fresh)
+	t.Op(asm.MOV, gRow, gC)
+	for r := range t.tile.Rows {
+		for v := range t.tile.Vectors {
+			t.zero(t.acc(r, v))
+			t.Op(asm.PREFETCHT0, t.cell(v)) // C is written a few thousand cycles later
+		}
+		if r+1 < t.tile.Rows {
+			t.Op(asm.ADD, gRow, gLDC)
+		}
+	}
+	t.Bind(begin)
+}
+
+// zero clears a register: by VEX where that reaches, being shorter.
+func (t *tileGen) zero(v asm.V) {
+	if v < 16 {
+		t.Op(asm.VPXOR, v, v, v, asm.L128)
+		return
+	}
+	t.Op(asm.VPXORD, v, v, v)
+}
+
+// eachRow calls f for every accumulator while gRow is at its row in C.
+func (t *tileGen) eachRow(f func(r, v int)) {
+	t.Op(asm.MOV, gRow, gC)
+	for r := range t.tile.Rows {
+		for v := range t.tile.Vectors {
+			f(r, v)
+		}
+		if r+1 < t.tile.Rows {
+			t.Op(asm.ADD, gRow, gLDC)
+		}
+	}
+}
+
+func (t *tileGen) cell(v int) asm.M { return asm.Ptr(gRow, v*t.bytes) }
+
+func (t *tileGen) masked(v int) bool { return t.tail && v == t.tile.Vectors-1 }
+
+func (t *tileGen) load(to asm.V, from asm.M, v int) {
+	switch {
+	case !t.masked(v):
+		t.Op(asm.VMOVUPS, to, from)
+	case t.ISA == asm.AVX512:
+		t.Op(asm.VMOVUPS, to, from, asm.MaskZ(1))
+	default:
+		t.Op(asm.VMOVUPS, t.b(0), asm.Ptr(gArgs, gemmMask))
+		t.Op(asm.VMASKMOVPS, to, t.b(0), from)
+	}
+}
+
+func (t *tileGen) store(to asm.M, from asm.V, v int) {
+	switch {
+	case !t.masked(v):
+		t.Op(asm.VMOVUPS, to, from)
+	case t.ISA == asm.AVX512:
+		t.Op(asm.VMOVUPS, to, from, asm.Mask(1))
+	default:
+		t.Op(asm.VMOVUPS, t.b(0), asm.Ptr(gArgs, gemmMask))
+		t.Op(asm.VMASKMOVPS, to, t.b(0), from)
+	}
+}
+
+// bases points the row bases at the start of A.
+func (t *tileGen) bases() {
+	t.Op(asm.MOV, gBases[0], gA)
+	for g := 1; g*rowsPerBase < t.tile.Rows; g++ {
+		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
+		t.Op(asm.ADD, gBases[g], gLDA)
+	}
+}
+
+// row is the address of element k of row r.
+func (t *tileGen) row(r, k int) asm.M {
+	base := gBases[r/rowsPerBase]
+	if n := r % rowsPerBase; n > 0 {
+		return asm.Idx(base, gLDA, n, 4*k)
+	}
+	return asm.Ptr(base, 4*k)
+}
+
+// steps loops as often as the argument at offset count says over unroll K
+// steps.
+func (t *tileGen) steps(count, unroll int) {
+	done := t.NewLabel()
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, count))
+	t.Op(asm.TEST, gCount, gCount)
+	t.J(asm.EQ, done)
+	t.Align(32)
+	again := t.Here()
+	for k := range unroll {
+		t.step(k)
+	}
+	t.Op(asm.ADD, gB, asm.Imm(unroll*t.width()))
+	for g := 0; g*rowsPerBase < t.tile.Rows; g++ {
+		t.Op(asm.ADD, gBases[g], asm.Imm(4*unroll))
+	}
+	t.Op(asm.SUB, gCount, asm.Imm(1))
+	t.J(asm.NE, again)
+	t.Bind(done)
+}
+
+// step adds the products of one K step. The broadcast is an instruction of its
+// own: as an operand of the multiply-add it would be loaded once a vector.
+func (t *tileGen) step(k int) {
+	for v := range t.tile.Vectors {
+		t.Op(asm.VMOVUPS, t.b(v), asm.Ptr(gB, k*t.width()+v*t.bytes))
+	}
+	for r := range t.tile.Rows {
+		t.Op(t.broadcast, t.x(r), t.row(r, k))
+		for v := range t.tile.Vectors {
+			t.Op(t.fma, t.acc(r, v), t.x(r), t.b(v))
+		}
+	}
+}
