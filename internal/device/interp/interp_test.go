@@ -96,6 +96,9 @@ func (g *graph) values(env ir.Env, outputs ...*ir.Node) [][]byte {
 // check evaluates one output and compares it bit for bit, NaN as a class.
 func check[T number](g *graph, n *ir.Node, want ...T) {
 	g.t.Helper()
+	if t := dtypeOf[T](); n.DType != t && !(n.DType == ir.Bool && t == ir.U8) && !(narrow(n.DType) && t == ir.U16) {
+		g.t.Fatalf("%v compared as %v", n, t)
+	}
 	got := elements[T](g.values(nil, n)[0])
 	same := len(got) == len(want)
 	for i := 0; same && i < len(want); i++ {
