@@ -59,7 +59,9 @@ func (h *helper) await(spin time.Duration, linger *time.Timer) *run {
 	if spinUntil(spin, func() bool { return h.job.Load() != nil }) {
 		return h.job.Swap(nil)
 	}
-	h.parked.Store(true)
+	// Swap is a full barrier also where an emulator lets a load pass an atomic
+	// store: then a job that comes right now would be seen by neither side.
+	h.parked.Swap(true)
 	if h.job.Load() != nil {
 		if !h.parked.CompareAndSwap(true, false) {
 			<-h.wake

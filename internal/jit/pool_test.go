@@ -298,9 +298,36 @@ func TestTooManyTasks(t *testing.T) {
 }
 
 // BenchmarkStep is a plan of 100 empty steps of 2 tasks: the time a step.
+//
+// "idle" tasks are empty, so that mostly the caller does both; "busy" ones take
+// some microseconds, so that each worker does one: what a step takes beyond one
+// task is the cost of the barrier.
 func BenchmarkStep(b *testing.B) {
+	b.Run("busy", func(b *testing.B) {
+		const pauses = 64
+		var p Pool
+		defer p.Close()
+		steps := make([]Step, 100)
+		for i := range steps {
+			steps[i] = funcStep{2, func(int, int) error { pause(pauses); return nil }}
+		}
+		var both, task time.Duration
+		for b.Loop() {
+			begin := time.Now()
+			for range steps {
+				pause(pauses)
+			}
+			task += time.Since(begin)
+			begin = time.Now()
+			p.RunSteps(context.Background(), steps, 2)
+			both += time.Since(begin)
+		}
+		perStep := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(b.N*len(steps)) }
+		b.ReportMetric(perStep(task), "ns/task")
+		b.ReportMetric(perStep(both-task), "ns-barrier/step")
+	})
 	for _, threads := range []int{1, 2} {
-		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+		b.Run(fmt.Sprintf("idle/threads=%d", threads), func(b *testing.B) {
 			var p Pool
 			defer p.Close()
 			steps := make([]Step, 100)

@@ -189,7 +189,7 @@ func (r *run) await(step int, leader bool) bool {
 	if !leader {
 		return false
 	}
-	r.parked.Store(true)
+	r.parked.Swap(true) // see helper.await
 	if moved() && r.parked.CompareAndSwap(true, false) {
 		return true
 	}
