@@ -8,17 +8,7 @@ import (
 )
 
 func constant(c *call) error {
-	v := c.out[0]
-	switch v.t.Size() {
-	case 1:
-		view[uint8](v)[0] = uint8(c.Attr.Value)
-	case 2:
-		view[uint16](v)[0] = uint16(c.Attr.Value)
-	case 4:
-		view[uint32](v)[0] = uint32(c.Attr.Value)
-	case 8:
-		view[uint64](v)[0] = c.Attr.Value
-	}
+	c.out[0].setBits(0, c.Attr.Value)
 	return nil
 }
 

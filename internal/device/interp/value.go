@@ -156,6 +156,20 @@ func toUint64[T uint8 | uint16 | uint32 | uint64](out []uint64, x []T) {
 	}
 }
 
+// setBits makes element i the one with the given bits.
+func (v *value) setBits(i int, bits uint64) {
+	switch v.t.Size() {
+	case 1:
+		view[uint8](v)[i] = uint8(bits)
+	case 2:
+		view[uint16](v)[i] = uint16(bits)
+	case 4:
+		view[uint32](v)[i] = uint32(bits)
+	case 8:
+		view[uint64](v)[i] = bits
+	}
+}
+
 // ints reads an index tensor, i32 or i64.
 func (v *value) ints() ([]int64, error) {
 	switch v.t {
