@@ -4,9 +4,6 @@ package jit
 
 import "unsafe"
 
-// hasTrampoline says that Call can enter machine code on this architecture.
-const hasTrampoline = true
-
 // Call enters the code at entry, an address from [Code.Entry], with args in
 // DI (amd64) or R0 (arm64). What args points to, and the Code, must stay
 // reachable until it returns: use runtime.KeepAlive for anything the struct

@@ -7,8 +7,6 @@ import (
 	"unsafe"
 )
 
-const hasTrampoline = false
-
 // Call exists for the compiler alone: without a trampoline Map returns
 // ErrNoExec, so there is no entry to call.
 func Call(entry uintptr, args unsafe.Pointer) {

@@ -114,6 +114,7 @@ func TestDroppedMemoryComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		next.Bytes()[0] = x.Bytes()[0] + 1
+		runtime.KeepAlive(x)
 		x = next
 	}
 	s := a.Stats()
