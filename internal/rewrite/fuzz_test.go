@@ -1,0 +1,136 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/ir/irtest"
+)
+
+// graphs is how many random graphs a rule set is tried on.
+const graphs = 1500
+
+var drawings = map[string]irtest.Config{
+	"all":      {MaxNodes: 16, MaxElements: 256, Special: 0.1},
+	"f32":      {MaxNodes: 16, MaxElements: 256, Special: 0.2, DTypes: []ir.DType{ir.F32, ir.I32}},
+	"symbolic": {MaxNodes: 16, MaxElements: 512, Special: 0.05, Symbolic: true, DTypes: []ir.DType{ir.F32, ir.I64, ir.BF16}},
+	"integers": {MaxNodes: 16, MaxElements: 256, DTypes: []ir.DType{ir.I8, ir.U8, ir.I32, ir.U64, ir.Bool}},
+	"views": {MaxNodes: 20, MaxElements: 256, DTypes: []ir.DType{ir.F32}, Ops: []ir.Op{ir.Reshape, ir.Permute, ir.Expand, ir.Pad,
+		ir.Slice, ir.Flip, ir.Concat, ir.Add, ir.Neg, ir.Where, ir.ReduceSum, ir.ReduceMax}},
+	"arithmetic": {MaxNodes: 16, MaxElements: 64, Special: 0.3, DTypes: []ir.DType{ir.F32, ir.F16, ir.F64}, Ops: pointwiseOps},
+}
+
+// Every pass alone, and all exact ones together, leave every bit as it is; a
+// second run finds nothing to do; a graph on which nothing applies comes back
+// itself.
+func TestExactPassesKeepBits(t *testing.T) {
+	sets := map[string][]string{"together": nil}
+	for _, p := range passes {
+		if p.kind == Reassociating {
+			sets["together"] = append(sets["together"], p.name)
+			continue
+		}
+		for _, q := range passes {
+			if q.name != p.name {
+				sets[p.name] = append(sets[p.name], q.name)
+			}
+		}
+	}
+	for set, off := range sets {
+		for drawing, c := range drawings {
+			t.Run(set+"/"+drawing, func(t *testing.T) {
+				for seed := range uint64(graphs) {
+					g, data, env := irtest.Random(rand.New(rand.NewPCG(seed, 7)), c)
+					after := runTwice(t, g, Options{NoOpt: off, Check: true})
+					if after == g {
+						continue
+					}
+					want, _ := evaluate(t, g, env, data)
+					got, _ := evaluate(t, after, env, dataFor(g, after, data))
+					for i := range want {
+						if at := differ(g.Outputs[i].DType, want[i], got[i]); at >= 0 {
+							t.Fatalf("seed %d: output %d differs at %d\nbefore %vafter %v", seed, i, at, g, after)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// runTwice runs the passes and checks that a second run changes nothing.
+func runTwice(t *testing.T, g *ir.Graph, o Options) *ir.Graph {
+	t.Helper()
+	text := g.String()
+	after, stats, err := Run(g, o)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if g.String() != text {
+		t.Fatalf("the graph handed in has changed from\n%s\nto\n%v", text, g)
+	}
+	if after != g && after.String() == text {
+		t.Fatalf("nothing has changed, and yet the graph is another: %v\n%s", stats, text)
+	}
+	again, stats, err := Run(after, o)
+	if err != nil {
+		t.Fatalf("second run: %v\n%v", err, after)
+	}
+	if again != after {
+		t.Fatalf("a second run changes more: %v\nfirst %v\nsecond %v\nbefore %v", stats, after, again, text)
+	}
+	return after
+}
+
+func evaluate(t *testing.T, g *ir.Graph, env ir.Env, data [][]byte) ([][]byte, [][]float64) {
+	t.Helper()
+	out, bounds, err := interp.Evaluate(context.Background(), g, env, data)
+	if err != nil {
+		t.Fatalf("%v\n%v", err, g)
+	}
+	return out, bounds
+}
+
+// dataFor orders the data of g's leaves as h numbers them.
+func dataFor(g, h *ir.Graph, data [][]byte) [][]byte {
+	var out [][]byte
+	for _, l := range h.Leaves {
+		for i, k := range g.Leaves {
+			if k.Name == l.Name {
+				out = append(out, data[i])
+			}
+		}
+	}
+	return out
+}
+
+// differ gives the first element whose bits differ, all NaNs taken as one; -1
+// if there is none.
+func differ(d ir.DType, a, b []byte) int {
+	if len(a) != len(b) {
+		return 0
+	}
+	if bytes.Equal(a, b) {
+		return -1
+	}
+	for i := range len(a) / d.Size() {
+		x, y := element(d, a, i), element(d, b, i)
+		if x != y && !(d.IsFloat() && math.IsNaN(ir.Float(d, x)) && math.IsNaN(ir.Float(d, y))) {
+			return i
+		}
+	}
+	return -1
+}
+
+func element(d ir.DType, b []byte, i int) uint64 {
+	var bits uint64
+	for j := range d.Size() {
+		bits |= uint64(b[i*d.Size()+j]) << (8 * j)
+	}
+	return bits
+}

@@ -1,0 +1,191 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// rule is one local rewrite: apply gives what n can be replaced by, nil where
+// the rule does not fit. Its operands are as simple as they get, and what it
+// makes through the rewriter is simplified at once.
+type rule struct {
+	name   string
+	ops    []ir.Op // what n may be
+	reason string  // why the result is the same, or what is gained
+	apply  func(r *rewriter, n *ir.Node) *ir.Node
+}
+
+// namedRule is a rule with the name that switches it off.
+type namedRule struct {
+	name string
+	rule
+}
+
+// setting is what a run is done with: the rules that are on, by operation.
+type setting struct {
+	rules   map[ir.Op][]namedRule
+	applied map[string]int // rewrites of the current step, by rule
+	bisect  func(rule string, hash uint64) bool
+	check   bool
+	off     map[string]bool
+}
+
+func newSetting(table []pass, off map[string]bool, o Options) *setting {
+	s := &setting{rules: map[ir.Op][]namedRule{}, bisect: o.Bisect, check: o.Check, off: off, applied: map[string]int{}}
+	for _, p := range table {
+		if off[p.name] {
+			continue
+		}
+		for _, r := range p.rules {
+			name := p.name + "/" + r.name
+			if off[name] {
+				continue
+			}
+			for _, op := range r.ops {
+				s.rules[op] = append(s.rules[op], namedRule{name, r})
+			}
+		}
+	}
+	return s
+}
+
+// rewriter builds a graph whose every node is in normal form: no rule applies
+// to it. As operands are made before their users, one walk is a fixed point.
+type rewriter struct {
+	*setting
+	b      *ir.Builder
+	normed []*ir.Node // by number in b: the normal form, nil if not known yet
+	hashes []uint64   // by number in b, for bisecting; 0 if not known yet
+	node   *ir.Node   // under rewriting; its region is that of all it turns into
+	fuel   int        // rewrites left
+	err    error      // of the first node that could not be made
+}
+
+// newRewriter allows far more rewrites than any graph of that many nodes
+// needs, so that rules that undo each other end.
+func newRewriter(s *setting, b *ir.Builder, nodes int) *rewriter {
+	return &rewriter{setting: s, b: b, fuel: 1000 + 100*nodes}
+}
+
+// applyRules brings every node of g into normal form.
+func applyRules(s *setting, g *ir.Graph) (*ir.Graph, error) {
+	var r *rewriter
+	next, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
+		if r == nil {
+			r = newRewriter(s, b, len(g.Nodes))
+		}
+		return r.rebuild(n, in)
+	})
+	if err == nil && r != nil && r.fuel == 0 && s.check {
+		err = fmt.Errorf("rules undo each other: %v", s.applied)
+	}
+	return next, err
+}
+
+// rebuild makes n anew over other operands, in normal form.
+func (r *rewriter) rebuild(n *ir.Node, in []*ir.Node) (*ir.Node, error) {
+	m, err := r.b.Add(n.Op, n.Attr, in...)
+	if err != nil {
+		return nil, err
+	}
+	m = r.normal(m)
+	return m, r.err
+}
+
+// make makes a node in normal form, in the region of the node under rewriting.
+func (r *rewriter) make(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
+	n := r.raw(op, a, in...)
+	if r.err != nil {
+		return n
+	}
+	return r.normal(n)
+}
+
+// raw makes a node as it is. After an error it returns some node, so that
+// rules need not look.
+func (r *rewriter) raw(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
+	if r.err != nil {
+		return r.node
+	}
+	if r.node != nil && op != ir.Const {
+		a.Region = r.node.Attr.Region
+	}
+	n, err := r.b.Add(op, a, in...)
+	if err != nil {
+		r.err = err
+		return r.node
+	}
+	return n
+}
+
+func (r *rewriter) normal(n *ir.Node) *ir.Node {
+	for n.ID >= len(r.normed) {
+		r.normed = append(r.normed, nil)
+	}
+	if m := r.normed[n.ID]; m != nil {
+		return m
+	}
+	m := r.simplify(n)
+	r.normed[n.ID] = m
+	return m
+}
+
+// simplify applies the first rule that fits. What comes out was made by make
+// or is an operand of n's, so it is in normal form already.
+func (r *rewriter) simplify(n *ir.Node) *ir.Node {
+	outer := r.node
+	defer func() { r.node = outer }()
+	r.node = n
+	for _, rule := range r.rules[n.Op] {
+		if r.fuel == 0 {
+			return n
+		}
+		m := rule.apply(r, n)
+		if r.err != nil {
+			r.err = fmt.Errorf("rule %s on %v: %w", rule.name, n, r.err)
+			return n
+		}
+		if m == nil || m == n || !r.allowed(rule.name, n) {
+			continue
+		}
+		if !m.Type.Equal(n.Type) {
+			r.err = fmt.Errorf("rule %s makes %v out of %v", rule.name, m, n)
+			return n
+		}
+		r.fuel--
+		r.applied[rule.name]++
+		return m
+	}
+	return n
+}
+
+// allowed asks whoever bisects.
+func (r *rewriter) allowed(rule string, n *ir.Node) bool {
+	return r.bisect == nil || r.bisect(rule, r.hash(n))
+}
+
+// hash identifies the expression of n among those of one graph, in every
+// process and whatever else the graph holds.
+func (r *rewriter) hash(n *ir.Node) uint64 {
+	for n.ID >= len(r.hashes) {
+		r.hashes = append(r.hashes, 0)
+	}
+	if h := r.hashes[n.ID]; h != 0 {
+		return h
+	}
+	b := append([]byte(n.Op.String()), 0)
+	for _, in := range n.In {
+		b = binary.LittleEndian.AppendUint64(b, r.hash(in))
+	}
+	f := fnv.New64a()
+	f.Write(n.Type.Append(n.Attr.Append(b)))
+	h := f.Sum64() | 1
+	r.hashes[n.ID] = h
+	return h
+}
+
+// op makes a node without attributes.
+func (r *rewriter) op(op ir.Op, in ...*ir.Node) *ir.Node { return r.make(op, ir.Attr{}, in...) }
