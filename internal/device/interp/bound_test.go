@@ -32,24 +32,6 @@ func (c *chain) cast(x *ir.Node, t ir.DType) *ir.Node {
 	return c.add(ir.Cast, ir.Attr{DType: t}, x)
 }
 
-func (c *chain) constant(v float64, like *ir.Node) *ir.Node {
-	bits, err := ir.Bits(c.t, v)
-	if err != nil {
-		c.graph.t.Fatal(err)
-	}
-	n := c.add(ir.Const, ir.Attr{DType: c.t, Value: bits})
-	n = c.add(ir.Reshape, ir.Attr{Shape: ir.Static(onesOf(len(like.Shape))...)}, n)
-	return c.add(ir.Expand, ir.Attr{Shape: like.Shape}, n)
-}
-
-func onesOf(n int) []int {
-	ones := make([]int, n)
-	for i := range ones {
-		ones[i] = 1
-	}
-	return ones
-}
-
 var smooth = []ir.Op{ir.Neg, ir.Abs, ir.Recip, ir.Sqrt, ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p,
 	ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Trunc, ir.Floor, ir.Round}
 
