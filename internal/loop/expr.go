@@ -117,10 +117,10 @@ func (e *Expr) Uses(v *Var) bool {
 	if e.Kind == KindVar {
 		return e.Var == v
 	}
-	for _, a := range e.Args {
-		if a.Uses(v) {
-			return true
-		}
+	if len(e.Args) == 0 {
+		return false
 	}
-	return false
+	found := false
+	e.Walk(func(x *Expr) { found = found || x.Kind == KindVar && x.Var == v })
+	return found
 }

@@ -63,7 +63,7 @@ func MulIndex(a, b *Expr) *Expr {
 	return Apply(ir.Mul, ir.I64, a, b)
 }
 
-// Bound tells the range of a variable: 0 <= v < Bound(v); nil if unknown.
+// Bound tells the range of a variable, 0 <= v < Bound(v), if it is known.
 type Bound func(v *Var) (ir.Dim, bool)
 
 // DivIndex is floor(a / b) for a >= 0 and b > 0.
@@ -72,7 +72,7 @@ func DivIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
 		return a
 	}
 	q, r := divide(a, b, bound)
-	if r == nil || below(r, b, bound) {
+	if r == nil || within(r, b, bound) {
 		return q
 	}
 	return AddIndex(q, Apply(ir.IDiv, ir.I64, r, SizeOf(b)))
@@ -87,7 +87,7 @@ func ModIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
 	if r == nil {
 		return Int(0)
 	}
-	if below(r, b, bound) {
+	if within(r, b, bound) {
 		return r
 	}
 	return Apply(ir.Mod, ir.I64, r, SizeOf(b))
@@ -142,55 +142,6 @@ func (e *Expr) dim() (ir.Dim, bool) {
 	}
 	if e.Kind == KindSize {
 		return e.Size, true
-	}
-	return ir.Dim{}, false
-}
-
-// below proves e < b.
-func below(e *Expr, b ir.Dim, bound Bound) bool {
-	hi, ok := upper(e, bound)
-	if !ok {
-		return false
-	}
-	lo, _ := b.Sub(hi).Bounds() // b - max(e) >= 1
-	return lo >= 1
-}
-
-// upper is the largest value of e, when it is a polynomial of variables with
-// factors that are not negative.
-func upper(e *Expr, bound Bound) (ir.Dim, bool) {
-	if d, ok := e.dim(); ok {
-		return d, true
-	}
-	switch e.Kind {
-	case KindVar:
-		d, ok := bound(e.Var)
-		return d.Plus(-1), ok
-	case KindApply:
-		switch e.Op {
-		case ir.Add, ir.Mul:
-			x, ok1 := upper(e.Args[0], bound)
-			y, ok2 := upper(e.Args[1], bound)
-			if !ok1 || !ok2 {
-				return ir.Dim{}, false
-			}
-			if e.Op == ir.Add {
-				return x.Add(y), true
-			}
-			return x.Mul(y), true
-		case ir.Mod:
-			if d, ok := e.Args[1].dim(); ok {
-				return d.Plus(-1), true
-			}
-		case ir.IDiv:
-			if x, ok := upper(e.Args[0], bound); ok {
-				if n, isInt := e.Args[1].AsInt(); isInt {
-					if c, isConst := x.Const(); isConst {
-						return ir.N(c / n), true
-					}
-				}
-			}
-		}
 	}
 	return ir.Dim{}, false
 }

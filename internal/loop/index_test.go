@@ -1,0 +1,204 @@
+package loop
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// indexCase builds one expression twice: through the simplifying constructors
+// and plainly.
+type indexCase struct {
+	rng    *rand.Rand
+	vars   []*Var
+	bounds []ir.Dim
+	env    ir.Env
+	sizes  []ir.Dim
+}
+
+func newIndexCase(seed uint64, symbolic bool) *indexCase {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	c := &indexCase{rng: rng, env: ir.Env{"N": 1 + rng.IntN(4), "M": 2 + rng.IntN(3)}}
+	c.sizes = []ir.Dim{ir.N(1), ir.N(2), ir.N(3), ir.N(4), ir.N(6)}
+	if symbolic {
+		n, m := ir.Sym("N", 1, 100), ir.Sym("M", 2, 50)
+		c.sizes = append(c.sizes, n, m, n.Mul(m), n.Mul(ir.N(2)), n.Plus(1), m.Plus(-1))
+	}
+	for range 3 {
+		c.vars = append(c.vars, &Var{})
+		c.bounds = append(c.bounds, c.size())
+	}
+	return c
+}
+
+func (c *indexCase) size() ir.Dim { return c.sizes[c.rng.IntN(len(c.sizes))] }
+
+func (c *indexCase) bound(v *Var) (ir.Dim, bool) {
+	for i, w := range c.vars {
+		if v == w {
+			return c.bounds[i], true
+		}
+	}
+	return ir.Dim{}, false
+}
+
+// each calls f for all values of the variables.
+func (c *indexCase) each(t *testing.T, f func(at map[*Var]int)) {
+	var n [3]int
+	for i, b := range c.bounds {
+		n[i] = evalDim(t, b, c.env)
+	}
+	for x := range n[0] {
+		for y := range n[1] {
+			for z := range n[2] {
+				f(map[*Var]int{c.vars[0]: x, c.vars[1]: y, c.vars[2]: z})
+			}
+		}
+	}
+}
+
+func evalDim(t *testing.T, d ir.Dim, env ir.Env) int {
+	t.Helper()
+	n, err := d.Eval(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func evalIndex(t *testing.T, e *Expr, at map[*Var]int, env ir.Env) int {
+	t.Helper()
+	switch e.Kind {
+	case KindConst:
+		return int(int64(e.Bits))
+	case KindSize:
+		return evalDim(t, e.Size, env)
+	case KindVar:
+		return at[e.Var]
+	}
+	x, y := evalIndex(t, e.Args[0], at, env), evalIndex(t, e.Args[1], at, env)
+	return int(BinaryInt[int64](e.Op)(int64(x), int64(y)))
+}
+
+// build makes an expression and its plain twin.
+func (c *indexCase) build(t *testing.T, depth int) (simple, plain *Expr) {
+	if depth == 0 || c.rng.IntN(5) == 0 {
+		var e *Expr
+		switch c.rng.IntN(4) {
+		case 0:
+			e = Int(c.rng.IntN(8))
+		case 1:
+			e = SizeOf(c.size())
+		default:
+			e = c.vars[c.rng.IntN(3)].Ref()
+		}
+		return e, e
+	}
+	a, pa := c.build(t, depth-1)
+	op := c.rng.IntN(7)
+	if op < 2 { // divisors are sizes, and what they divide is not negative
+		lowest := 0
+		c.each(t, func(at map[*Var]int) { lowest = min(lowest, evalIndex(t, pa, at, c.env)) })
+		d := c.size()
+		switch {
+		case lowest < 0:
+			op = 2
+		case op == 0:
+			return DivIndex(a, d, c.bound), Apply(ir.IDiv, ir.I64, pa, SizeOf(d))
+		default:
+			return ModIndex(a, d, c.bound), Apply(ir.Mod, ir.I64, pa, SizeOf(d))
+		}
+	}
+	b, pb := c.build(t, depth-1)
+	switch op {
+	case 2:
+		return SubIndex(a, b), Apply(ir.Sub, ir.I64, pa, pb)
+	case 3, 4:
+		return AddIndex(a, b), Apply(ir.Add, ir.I64, pa, pb)
+	}
+	return MulIndex(a, b), Apply(ir.Mul, ir.I64, pa, pb)
+}
+
+func TestIndexSimplification(t *testing.T) {
+	for seed := range uint64(6000) {
+		c := newIndexCase(seed, seed%2 == 1)
+		simple, plain := c.build(t, 4)
+		c.each(t, func(at map[*Var]int) {
+			if got, want := evalIndex(t, simple, at, c.env), evalIndex(t, plain, at, c.env); got != want {
+				t.Fatalf("seed %d at %v %v, sizes %v:\n%v\nis %d, not %d as\n%v", seed, at, c.bounds, c.env, text(simple), got, want, text(plain))
+			}
+		})
+	}
+}
+
+// text prints an index expression through a kernel that stores it.
+func text(e *Expr) string {
+	return (&Kernel{Body: []Stmt{&Set{Local: &Local{Name: "t"}, Value: e}}}).String()
+}
+
+func TestAffine(t *testing.T) {
+	found := 0
+	for seed := range uint64(3000) {
+		c := newIndexCase(seed, seed%2 == 1)
+		e, _ := c.build(t, 3)
+		v := c.vars[0]
+		base, stride, ok := Affine(e, v)
+		if !ok {
+			continue
+		}
+		if base.Uses(v) || stride.Uses(v) {
+			t.Fatalf("seed %d: base or stride depend on the variable", seed)
+		}
+		if e.Uses(v) {
+			found++
+		}
+		c.each(t, func(at map[*Var]int) {
+			got := evalIndex(t, base, at, c.env) + at[v]*evalIndex(t, stride, at, c.env)
+			if want := evalIndex(t, e, at, c.env); got != want {
+				t.Fatalf("seed %d at %v: %d, not %d", seed, at, got, want)
+			}
+		})
+	}
+	if found < 300 {
+		t.Errorf("only %d of the expressions depend on the variable", found)
+	}
+}
+
+// What lowering composes must come out as plain as it was.
+func TestIndexForms(t *testing.T) {
+	i, j := &Var{Name: "i"}, &Var{Name: "j"}
+	n := ir.Sym("N", 1, 4096)
+	bound := func(v *Var) (ir.Dim, bool) {
+		if v == i {
+			return n, true
+		}
+		return ir.N(64), true
+	}
+	flat := AddIndex(MulIndex(i.Ref(), Int(64)), j.Ref())
+	byN := AddIndex(MulIndex(j.Ref(), SizeOf(n)), i.Ref())
+	back := SubIndex(Int(63), j.Ref())
+	for _, c := range []struct {
+		name string
+		got  *Expr
+		want string
+	}{
+		{"div of flat", DivIndex(flat, ir.N(64), bound), "i"},
+		{"mod of flat", ModIndex(flat, ir.N(64), bound), "j"},
+		{"div by half", DivIndex(flat, ir.N(32), bound), "i*2 + idiv(j, 32)"},
+		{"div by symbol", DivIndex(byN, n, bound), "j"},
+		{"mod by symbol", ModIndex(byN, n, bound), "i"},
+		{"flipped div", DivIndex(AddIndex(MulIndex(i.Ref(), Int(64)), back), ir.N(64), bound), "i"},
+		{"flipped mod", ModIndex(AddIndex(MulIndex(i.Ref(), Int(64)), back), ir.N(64), bound), "63 - j"},
+		{"may be left of zero", DivIndex(AddIndex(MulIndex(i.Ref(), Int(64)), AddIndex(j.Ref(), Int(-3))), ir.N(64), bound), "i + idiv(j + -3, 64)"},
+		{"constants meet", AddIndex(AddIndex(i.Ref(), Int(3)), Int(-3)), "i"},
+		{"constants multiply", MulIndex(MulIndex(i.Ref(), Int(3)), Int(4)), "i*12"},
+	} {
+		k := &Kernel{Body: []Stmt{&Loop{Var: i, Hi: SizeOf(n), Range: Serial, Body: []Stmt{
+			&Loop{Var: j, Hi: Int(64), Range: Serial, Body: []Stmt{&Set{Local: &Local{Name: "t"}, Value: c.got}}}}}}}
+		want := "kernel \"\"\nsymbol N 1 4096\nfor serial i < size(N) {\n\tfor serial j < 64 {\n\t\tt = " + c.want + "\n\t}\n}\n"
+		if got := k.String(); got != want {
+			t.Errorf("%s: %s, not %s", c.name, got, want)
+		}
+	}
+}
