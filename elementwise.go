@@ -88,7 +88,7 @@ func (x Tensor) Sinh() Tensor {
 	a := x.Abs()
 	t := a.Expm1()
 	near := t.Add(t.Div(t.Add(Scalar(1)))).Mul(Scalar(0.5))
-	h := Where(a.Less(Scalar(hyperbolicFar)), near, halfExp(a))
+	h := Where(a.Less(Scalar(hyperbolicFar(x.DType()))), near, halfExp(a))
 	signed := Where(x.Less(Scalar(0)), h.Neg(), h)
 	return Where(a.Less(Scalar(0x1p-27)), x, signed) // x itself keeps -0
 }
@@ -98,12 +98,16 @@ func (x Tensor) Cosh() Tensor {
 	a := x.Abs()
 	e := a.Exp()
 	near := e.Add(e.Reciprocal()).Mul(Scalar(0.5))
-	return Where(a.Less(Scalar(hyperbolicFar)), near, halfExp(a))
+	return Where(a.Less(Scalar(hyperbolicFar(x.DType()))), near, halfExp(a))
 }
 
-// hyperbolicFar is where e^-x is lost beside e^x in float64, and e^x is still
-// within the range of every float type but f16.
-const hyperbolicFar = 20
+// hyperbolicFar is where e^-x is lost beside e^x and e^x is still in range.
+func hyperbolicFar(dt DType) float64 {
+	if dt == F16 {
+		return 8
+	}
+	return 20
+}
 
 // halfExp is e^x/2 without overflow before the result does.
 func halfExp(x Tensor) Tensor {
@@ -125,25 +129,30 @@ func (x Tensor) Div(y Tensor) Tensor { return pointwise(ir.Div, x, y) }
 
 // FloorDiv is floor(x / y). For integers a zero in y is an error of the run.
 func (x Tensor) FloorDiv(y Tensor) Tensor {
-	if x.isFloat() || y.isFloat() {
-		return x.Div(y).Floor()
+	if whole(x, y) {
+		return pointwise(ir.IDiv, x, y)
 	}
-	return pointwise(ir.IDiv, x, y)
+	return x.Div(y).Floor()
 }
 
 // Mod is x - y*floor(x/y), which has the sign of y. For integers a zero in y
 // is an error of the run.
 func (x Tensor) Mod(y Tensor) Tensor {
-	if x.isFloat() || y.isFloat() {
-		return x.Sub(y.Mul(x.FloorDiv(y)))
+	if whole(x, y) {
+		return pointwise(ir.Mod, x, y)
 	}
-	return pointwise(ir.Mod, x, y)
+	return x.Sub(y.Mul(x.FloorDiv(y)))
 }
 
-// isFloat tells whether x decides for floating point: a scalar does not.
-func (x Tensor) isFloat() bool {
-	v := x.load()
-	return v.err == nil && !v.scalar && v.DType.IsFloat()
+// whole tells whether an operation on x and y is one on integers or bools: a
+// scalar does not decide that.
+func whole(x, y Tensor) bool {
+	for _, v := range []*value{x.load(), y.load()} {
+		if v.err == nil && !v.scalar && !v.DType.IsFloat() {
+			return true
+		}
+	}
+	return false
 }
 
 // Pow is x^y.
@@ -213,10 +222,10 @@ func (x Tensor) NotEqual(y Tensor) Tensor { return x.Equal(y).Not() }
 
 // LessEqual is x <= y, as Bool; false for NaN.
 func (x Tensor) LessEqual(y Tensor) Tensor {
-	if x.isFloat() || y.isFloat() {
-		return x.Less(y).Or(x.Equal(y))
+	if whole(x, y) {
+		return y.Less(x).Not()
 	}
-	return y.Less(x).Not()
+	return x.Less(y).Or(x.Equal(y))
 }
 
 // GreaterEqual is x >= y, as Bool; false for NaN.

@@ -1,0 +1,62 @@
+package sinter
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Full is a tensor with v everywhere. It takes no memory until something
+// needs it in memory.
+func Full(dt DType, v float64, shape ...Dim) Tensor {
+	if err := checkSymbols(shape); err != nil {
+		return fail(err)
+	}
+	return constant(dt, v).expandTo(append(ir.Shape{}, shape...))
+}
+
+// Zeros is a tensor of zeros.
+func Zeros(dt DType, shape ...Dim) Tensor { return Full(dt, 0, shape...) }
+
+// Ones is a tensor of ones.
+func Ones(dt DType, shape ...Dim) Tensor { return Full(dt, 1, shape...) }
+
+// Iota holds the index along one axis.
+func Iota(dt DType, axis int, shape ...Dim) Tensor {
+	if err := checkSymbols(shape); err != nil {
+		return fail(err)
+	}
+	if axis < 0 {
+		axis += len(shape)
+	}
+	return apply(ir.Iota, ir.Attr{DType: dt, Shape: append(ir.Shape{}, shape...), Axes: []int{axis}})
+}
+
+// Arange is start, start+step, ... below stop, or above it if step is
+// negative.
+func Arange(dt DType, start, stop, step float64) Tensor {
+	n := math.Ceil((stop - start) / step)
+	if !(n <= ir.MaxElements) { // also for NaN, which step 0 gives
+		return failf(nil, "no finite range from %v to %v by %v", start, stop, step)
+	}
+	return Iota(dt, 0, N(int(max(n, 0)))).Mul(Scalar(step)).Add(Scalar(start))
+}
+
+// Eye is the identity matrix of n rows.
+func Eye(dt DType, n Dim) Tensor {
+	return Iota(I32, 0, n, n).Equal(Iota(I32, 1, n, n)).Cast(dt)
+}
+
+// OneHot is 1 at each index along a new last axis of size depth, else 0, in
+// the dtype of index.
+func OneHot(index Tensor, depth int) Tensor {
+	if bad, ok := firstErr(index); ok {
+		return bad
+	}
+	dt := index.v.DType
+	if !dt.IsInt() {
+		return fail(fmt.Errorf("the index is an integer, not %v: use Cast", dt), index)
+	}
+	return index.Unsqueeze(-1).Equal(Iota(dt, 0, N(depth))).Cast(dt)
+}

@@ -1,0 +1,92 @@
+package sinter
+
+import "fmt"
+
+// Reduction says what becomes of the losses of single elements or rows.
+type Reduction uint8
+
+const (
+	ReduceMean Reduction = iota // their average
+	ReduceSum                   // their sum
+	ReduceNone                  // they stay
+)
+
+func (r Reduction) of(x Tensor) Tensor {
+	switch r {
+	case ReduceMean:
+		return x.Mean()
+	case ReduceSum:
+		return x.Sum()
+	case ReduceNone:
+		return x
+	}
+	return failf([]Tensor{x}, "no reduction %d", r)
+}
+
+// MSE is the mean of (x - y)^2.
+func MSE(x, y Tensor) Tensor { return x.Sub(y).Square().Mean() }
+
+// L1 is the mean of |x - y|.
+func L1(x, y Tensor) Tensor { return x.Sub(y).Abs().Mean() }
+
+// Huber is the mean of d^2/2 for d = |x - y| up to delta, and of
+// delta*(d - delta/2) beyond it.
+func Huber(x, y Tensor, delta float64) Tensor {
+	diff := x.Sub(y)
+	d := diff.Abs()
+	near := diff.Square().Mul(Scalar(0.5))
+	far := d.Sub(Scalar(delta / 2)).Mul(Scalar(delta))
+	return Where(d.Less(Scalar(delta)), near, far).Mean()
+}
+
+// BCEWithLogits is the mean binary cross-entropy of Sigmoid(logits) with
+// targets between 0 and 1.
+func BCEWithLogits(logits, targets Tensor) Tensor {
+	// log(1 + e^x) - x*t: no logarithm of a rounded sigmoid.
+	return logits.Softplus().Sub(logits.Mul(targets)).Mean()
+}
+
+// CrossEntropyOptions describe a cross-entropy.
+type CrossEntropyOptions struct {
+	// LabelSmoothing moves this share of the target to all classes alike.
+	LabelSmoothing float64
+	// IgnoreIndex is a target whose rows do not count; nil: all count.
+	IgnoreIndex *int
+	Reduction   Reduction
+}
+
+// CrossEntropy compares logits [..., classes] with targets [...], the numbers
+// of the right classes as I32 or I64: -log of the probability of the right one.
+func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
+	if bad, ok := firstErr(logits, targets); ok {
+		return bad
+	}
+	given := []Tensor{logits, targets}
+	if len(logits.v.Shape) < 1 || len(targets.v.Shape) != len(logits.v.Shape)-1 {
+		return failf(given, "want logits [..., classes] and targets [...]")
+	}
+	if !targets.v.DType.IsInt() {
+		return fail(fmt.Errorf("the targets are integers, not %v: use Cast", targets.v.DType), given...)
+	}
+	if !(o.LabelSmoothing >= 0 && o.LabelSmoothing <= 1) {
+		return failf(given, "label smoothing %v is outside 0 to 1", o.LabelSmoothing)
+	}
+	var counts Tensor // Bool
+	if o.IgnoreIndex != nil {
+		counts = targets.NotEqual(Scalar(float64(*o.IgnoreIndex)))
+		targets = Where(counts, targets, targets.like(0))
+	}
+	logp := logits.LogSoftmax(-1)
+	loss := logp.TakeAlong(targets.Unsqueeze(-1), -1).Squeeze(-1).Neg()
+	if e := o.LabelSmoothing; e > 0 {
+		loss = loss.Mul(Scalar(1 - e)).Sub(logp.Mean(-1).Mul(Scalar(e)))
+	}
+	if o.IgnoreIndex == nil {
+		return o.Reduction.of(loss)
+	}
+	loss = Where(counts, loss, loss.like(0))
+	if o.Reduction != ReduceMean {
+		return o.Reduction.of(loss)
+	}
+	return loss.Sum().Div(counts.Cast(I64).Sum().Cast(loss.DType()))
+}

@@ -1,0 +1,132 @@
+package sinter
+
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Normalisations take gamma and beta, a factor and a summand after it; the
+// zero Tensor is none. eps keeps the variance from being 0.
+
+// LayerNorm brings the last axes of x to mean 0 and variance 1: as many as
+// gamma has, or one without gamma.
+func LayerNorm(x, gamma, beta Tensor, eps float64) Tensor {
+	axes, bad := lastAxes(x, gamma)
+	if axes == nil {
+		return bad
+	}
+	return x.float("LayerNorm", func(y Tensor) Tensor { return y.normalize(eps, axes) }).affine(gamma, beta)
+}
+
+// RMSNorm divides x by the root of its mean square over the last axes: as many
+// as gamma has, or one without gamma.
+func RMSNorm(x, gamma Tensor, eps float64) Tensor {
+	axes, bad := lastAxes(x, gamma)
+	if axes == nil {
+		return bad
+	}
+	return x.float("RMSNorm", func(y Tensor) Tensor {
+		return y.Mul(y.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt())
+	}).affine(gamma, Tensor{})
+}
+
+// lastAxes are the axes that gamma covers; nil with the tensor of the error.
+func lastAxes(x, gamma Tensor) ([]int, Tensor) {
+	if bad, ok := firstErr(x); ok {
+		return nil, bad
+	}
+	n := 1
+	if gamma.v != nil {
+		n = max(1, len(gamma.v.Shape))
+	}
+	if n > len(x.v.Shape) {
+		return nil, failf([]Tensor{x}, "rank %d lacks the %d axes to normalize", len(x.v.Shape), n)
+	}
+	axes := make([]int, n)
+	for i := range axes {
+		axes[i] = i - n
+	}
+	return axes, Tensor{}
+}
+
+// normalize brings x to mean 0 and variance 1 over axes.
+func (x Tensor) normalize(eps float64, axes []int) Tensor {
+	centred := x.Sub(x.MeanKeep(axes...))
+	return centred.Mul(centred.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt())
+}
+
+// affine is x*gamma + beta, either of which may be absent.
+func (x Tensor) affine(gamma, beta Tensor) Tensor {
+	if gamma.v != nil {
+		x = x.Mul(gamma)
+	}
+	if beta.v != nil {
+		x = x.Add(beta)
+	}
+	return x
+}
+
+// channelAffine is affine with values for each channel of x [N, C, ...].
+func (x Tensor) channelAffine(gamma, beta Tensor) Tensor {
+	if gamma.v != nil {
+		gamma = gamma.channels(x)
+	}
+	if beta.v != nil {
+		beta = beta.channels(x)
+	}
+	return x.affine(gamma, beta)
+}
+
+// GroupNorm brings groups of neighbouring channels of x [N, C, spatial...] to
+// mean 0 and variance 1. With as many groups as channels it is instance norm.
+func GroupNorm(x Tensor, groups int, gamma, beta Tensor, eps float64) Tensor {
+	if bad, ok := firstErr(x); ok {
+		return bad
+	}
+	s := x.v.Shape
+	if len(s) < 2 {
+		return failf([]Tensor{x}, "rank %d, want [N, C, spatial...]", len(s))
+	}
+	each, ok := s[1].Div(N(groups))
+	if !ok || groups < 1 {
+		return failf([]Tensor{x}, "%v channels do not divide into %d groups", s[1], groups)
+	}
+	rows := ir.Shape{s[0], N(groups), each.Mul(ir.Shape(s[2:]).Numel())}
+	y := x.float("GroupNorm", func(y Tensor) Tensor {
+		return y.reshape(rows).normalize(eps, []int{-1}).reshape(s)
+	})
+	return y.channelAffine(gamma, beta)
+}
+
+// BatchNorm brings each channel of x [N, C, spatial...] from a known mean and
+// variance to 0 and 1.
+func BatchNorm(x, gamma, beta, mean, variance Tensor, eps float64) Tensor {
+	if bad, ok := firstErr(x, mean, variance); ok {
+		return bad
+	}
+	scale := variance.channels(x).Add(Scalar(eps)).Rsqrt()
+	return x.Sub(mean.channels(x)).Mul(scale).channelAffine(gamma, beta)
+}
+
+// BatchNormTrain is BatchNorm by the mean and the variance of x itself, which
+// it also gives. The variance is that of a population: divided by the number
+// of values.
+func BatchNormTrain(x, gamma, beta Tensor, eps float64) (y, mean, variance Tensor) {
+	if bad, ok := firstErr(x); ok {
+		return bad, bad, bad
+	}
+	if len(x.v.Shape) < 2 {
+		bad := failf([]Tensor{x}, "rank %d, want [N, C, spatial...]", len(x.v.Shape))
+		return bad, bad, bad
+	}
+	axes := []int{0}
+	for i := 2; i < len(x.v.Shape); i++ {
+		axes = append(axes, i)
+	}
+	m := x.MeanKeep(axes...)
+	centred := x.Sub(m)
+	v := centred.Square().MeanKeep(axes...)
+	y = centred.Mul(v.Add(Scalar(eps)).Rsqrt()).channelAffine(gamma, beta)
+	return y, m.drop(slices.Clone(axes)), v.drop(slices.Clone(axes))
+}
