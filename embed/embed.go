@@ -1,0 +1,213 @@
+// Package embed turns texts into vectors whose inner product says how alike
+// the texts are in meaning.
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/hub"
+	"github.com/sinterml/sinter/model"
+	"github.com/sinterml/sinter/tokenizer"
+)
+
+// Options say which model to use and how. One of Model and FS is needed:
+// minilm.FS is a model inside the binary.
+type Options struct {
+	Model       string           // a folder, a file in it, or the name of a model in the local hub cache
+	FS          fs.FS            // a file system with the model at its root; used where Model is empty
+	Precision   sinter.Precision // 0: F32
+	Device      *sinter.Device   // nil: the best
+	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 2048
+	// Compile is passed on where it is set: NoOpt, Trace and Check.
+	Compile sinter.Options
+}
+
+const defaultBatchTokens = 2048
+
+// ErrNoModel is returned by New where Options name no model.
+var ErrNoModel = errors.New("embed: no model: set Options.Model to a folder, or Options.FS to minilm.FS for the one that comes with sinter")
+
+// Encoder embeds texts. It serves any number of goroutines at once.
+type Encoder struct {
+	model   *model.Encoder
+	program *sinter.Program
+	batch   int
+}
+
+// New reads a model and compiles it: one program, for texts of any number and
+// length.
+func New(ctx context.Context, o Options) (*Encoder, error) {
+	m, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	e := &Encoder{model: m, batch: o.BatchTokens}
+	if e.batch <= 0 {
+		e.batch = defaultBatchTokens
+	}
+	if m.Tokenizer == nil {
+		_ = m.Close()
+		return nil, fmt.Errorf("embed: the model has no tokenizer.json: without it texts cannot be read")
+	}
+	if err := ctx.Err(); err != nil {
+		_ = m.Close()
+		return nil, err
+	}
+	co := o.Compile
+	co.Device, co.Precision = o.Device, o.Precision
+	if e.program, err = Compile(m, co); err != nil {
+		_ = m.Close()
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	return e, nil
+}
+
+func open(o Options) (*model.Encoder, error) {
+	switch {
+	case o.Model != "":
+		dir, err := hub.Find(o.Model)
+		if err != nil {
+			return nil, err
+		}
+		return model.Open(dir)
+	case o.FS != nil:
+		return model.OpenFS(o.FS)
+	}
+	return nil, ErrNoModel
+}
+
+// maxRows bounds the tokens, and the texts, of one run.
+const maxRows = 1 << 24
+
+// Graph is the program of an encoder: inputs "ids" (i32 [tokens]) and
+// "offsets" (i32 [texts+1]), output the embeddings.
+func Graph(m *model.Encoder) *sinter.Graph {
+	ids := sinter.Input("ids", sinter.I32, sinter.Sym("tokens", 0, maxRows))
+	offsets := sinter.Input("offsets", sinter.I32, sinter.Sym("texts", 0, maxRows).Plus(1))
+	return sinter.Capture(m.Forward(model.Inputs{IDs: ids, Offsets: offsets}).Embedding)
+}
+
+// Compile compiles Graph.
+func Compile(m *model.Encoder, o sinter.Options) (*sinter.Program, error) {
+	return sinter.Compile(Graph(m), o)
+}
+
+// Dim is the length of the vectors.
+func (e *Encoder) Dim() int { return e.model.Width() }
+
+// Tokenizer is the model's.
+func (e *Encoder) Tokenizer() *tokenizer.Tokenizer { return e.model.Tokenizer }
+
+// MaxTokens is the length, special tokens included, that texts are cut to.
+func (e *Encoder) MaxTokens() int { return e.model.MaxTokens }
+
+// Close frees the program and the model.
+func (e *Encoder) Close() error { return errors.Join(e.program.Close(), e.model.Close()) }
+
+// Encode embeds texts and returns a vector of length Dim for each, in order.
+// A text longer than the model takes is cut. An empty one has the vector of
+// nothing but special tokens. Each vector is the same, bit for bit, whatever
+// the other texts are.
+func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
+	ids, err := e.tokenize(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	return e.EncodeIDs(ctx, ids)
+}
+
+// EncodeIDs embeds texts given as token ids, special tokens included.
+func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, error) {
+	vectors := make([][]float32, 0, len(ids))
+	for start := 0; start < len(ids); {
+		end, tokens := start, 0
+		for end < len(ids) && (end == start || tokens+len(ids[end]) <= e.batch) {
+			tokens += len(ids[end])
+			end++
+		}
+		batch, err := e.run(ctx, ids[start:end], tokens)
+		if err != nil {
+			return nil, fmt.Errorf("embed: texts %d to %d: %w", start, end-1, err)
+		}
+		vectors = append(vectors, batch...)
+		start = end
+	}
+	return vectors, nil
+}
+
+// run embeds one batch.
+func (e *Encoder) run(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error) {
+	flat := make([]int32, 0, tokens)
+	offsets := make([]int32, 1, len(texts)+1)
+	for _, t := range texts {
+		flat = append(flat, t...)
+		offsets = append(offsets, int32(len(flat)))
+	}
+	out, err := e.program.Run(ctx, map[string]sinter.Tensor{
+		"ids":     sinter.Of(flat, len(flat)),
+		"offsets": sinter.Of(offsets, len(offsets)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	values, err := sinter.Values[float32](ctx, out[0])
+	if err != nil {
+		return nil, err
+	}
+	dim := e.Dim()
+	vectors := make([][]float32, len(texts))
+	for i := range vectors {
+		vectors[i] = values[i*dim : (i+1)*dim : (i+1)*dim]
+	}
+	return vectors, nil
+}
+
+// tokenize splits texts into ids, on all processors where there are many.
+func (e *Encoder) tokenize(ctx context.Context, texts []string) ([][]int32, error) {
+	const piece = 64
+	ids := make([][]int32, len(texts))
+	work := func(from, to int) {
+		for i := from; i < to; i++ {
+			ids[i] = e.model.Tokenizer.EncodeMax(texts[i], e.model.MaxTokens).IDs
+		}
+	}
+	if len(texts) <= piece {
+		work(0, len(texts))
+		return ids, ctx.Err()
+	}
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for from := range next {
+				work(from, min(from+piece, len(texts)))
+			}
+		})
+	}
+	for from := 0; from < len(texts) && ctx.Err() == nil; from += piece {
+		next <- from
+	}
+	close(next)
+	wait.Wait()
+	return ids, ctx.Err()
+}
+
+// Cosine is the cosine of the angle between two vectors; 0 where one is 0.
+func Cosine(a, b []float32) float32 {
+	var ab, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		ab, aa, bb = ab+float64(x*y), aa+float64(x*x), bb+float64(y*y)
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return float32(ab / math.Sqrt(aa*bb))
+}

@@ -1,0 +1,89 @@
+// Package hub finds models on this machine: folders, files in them, and what
+// other programs have put into the cache of the Hugging Face hub. It never
+// touches the network.
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Find returns the folder of a model: name is that folder, a file in it, or
+// the name of a model in the hub cache ("sentence-transformers/all-MiniLM-L6-v2").
+func Find(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return name, nil
+	case err == nil:
+		return filepath.Dir(name), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("hub: %w", err)
+	}
+	cache := Cache()
+	if cache == "" || !hubName(name) {
+		return "", fmt.Errorf("hub: no folder or file %q", name)
+	}
+	repo := filepath.Join(cache, "models--"+strings.ReplaceAll(name, "/", "--"))
+	dir, err := snapshot(repo)
+	if err != nil {
+		return "", fmt.Errorf("hub: no folder %q, and no model of that name in the cache %s: give a folder, or download the model first", name, cache)
+	}
+	return dir, nil
+}
+
+// Cache is the folder of the hub cache, from the variables that other programs
+// go by; "" where there is no home.
+func Cache() string {
+	if dir := os.Getenv("HF_HUB_CACHE"); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("HF_HOME"); dir != "" {
+		return filepath.Join(dir, "hub")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".cache", "huggingface", "hub")
+}
+
+// hubName tells whether name can be a model's name there: one or two parts.
+func hubName(name string) bool {
+	parts := strings.Split(name, "/")
+	for _, p := range parts {
+		if p == "" || p == "." || p == ".." || strings.ContainsAny(p, `\:`) {
+			return false
+		}
+	}
+	return len(parts) <= 2
+}
+
+// snapshot is the revision that refs/main names, or else the newest.
+func snapshot(repo string) (string, error) {
+	if rev, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
+		dir := filepath.Join(repo, "snapshots", filepath.Base(strings.TrimSpace(string(rev))))
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(repo, "snapshots"))
+	if err != nil {
+		return "", err
+	}
+	newest, when := "", time.Time{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.IsDir() && (newest == "" || info.ModTime().After(when)) {
+			newest, when = filepath.Join(repo, "snapshots", e.Name()), info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", fs.ErrNotExist
+	}
+	return newest, nil
+}
