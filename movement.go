@@ -248,9 +248,10 @@ func Stack(axis int, xs ...Tensor) Tensor {
 	if axis < 0 {
 		axis += rank + 1
 	}
+	shape := xs[0].v.Shape
 	for i, x := range xs {
-		if !x.v.Shape.Equal(xs[0].v.Shape) {
-			return failf(xs, "shapes %v and %v differ", xs[0].v.Shape, x.v.Shape)
+		if !x.v.Shape.Equal(shape) {
+			return failf(xs, "shapes %v and %v differ", shape, x.v.Shape)
 		}
 		xs[i] = x.Unsqueeze(axis)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/interp"
@@ -22,8 +23,39 @@ var drawings = map[string]irtest.Config{
 	"integers": {MaxNodes: 16, MaxElements: 256, DTypes: []ir.DType{ir.I8, ir.U8, ir.I32, ir.U64, ir.Bool}},
 	"views": {MaxNodes: 20, MaxElements: 256, DTypes: []ir.DType{ir.F32}, Ops: []ir.Op{ir.Reshape, ir.Permute, ir.Expand, ir.Pad,
 		ir.Slice, ir.Flip, ir.Concat, ir.Add, ir.Neg, ir.Where, ir.ReduceSum, ir.ReduceMax}},
+	"few": {MaxNodes: 12, MaxElements: 64, Special: 0.1, Chain: 0.4},
+	"signs": {MaxNodes: 12, MaxElements: 32, Special: 0.3, Chain: 0.5, DTypes: []ir.DType{ir.F32, ir.F64, ir.I16},
+		Ops: []ir.Op{ir.Neg, ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Abs, ir.Pow}},
+	"conditions": {MaxNodes: 12, MaxElements: 32, Chain: 0.5, DTypes: []ir.DType{ir.Bool, ir.U16},
+		Ops: []ir.Op{ir.Where, ir.Xor, ir.Less, ir.Equal}},
+	"casts": {MaxNodes: 12, MaxElements: 32, Chain: 0.7, Special: 0.2, Ops: []ir.Op{ir.Cast, ir.Bitcast}},
+	"cuts":  {MaxNodes: 12, MaxElements: 256, Chain: 0.7, DTypes: []ir.DType{ir.F32}, Ops: []ir.Op{ir.Slice, ir.Pad, ir.Concat, ir.Flip}},
+	"sums": {MaxNodes: 12, MaxElements: 256, Special: 0.02, Chain: 0.3, DTypes: []ir.DType{ir.F32, ir.F64, ir.F16},
+		Ops: []ir.Op{ir.ReduceSum, ir.ReduceProd, ir.ReduceMax, ir.Add, ir.Mul, ir.Sub}},
+	"products":   {MaxNodes: 12, MaxElements: 512, Special: 0.02, DTypes: []ir.DType{ir.F32, ir.I32}, Ops: []ir.Op{ir.MatMul, ir.Add, ir.Sub, ir.Mul, ir.Neg}},
 	"arithmetic": {MaxNodes: 16, MaxElements: 64, Special: 0.3, DTypes: []ir.DType{ir.F32, ir.F16, ir.F64}, Ops: pointwiseOps},
 }
+
+// draw makes graphs of a few operations, so that these often meet, in a quarter
+// of the cases.
+func draw(seed uint64, c irtest.Config) (*ir.Graph, [][]byte, ir.Env) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	if ops := c.Ops; seed%4 == 0 {
+		if ops == nil {
+			ops = drawable
+		}
+		c.Ops = nil
+		for range 2 + rng.IntN(4) {
+			c.Ops = append(c.Ops, ops[rng.IntN(len(ops))])
+		}
+	}
+	return irtest.Random(rng, c)
+}
+
+// drawable are the operations that irtest draws.
+var drawable = slices.DeleteFunc(ir.Ops(), func(op ir.Op) bool {
+	return op.Class() == ir.ClassLeaf && op != ir.Iota && op != ir.Rand || op == ir.Get
+})
 
 // Every pass alone, and all exact ones together, leave every bit as it is; a
 // second run finds nothing to do; a graph on which nothing applies comes back
@@ -45,7 +77,7 @@ func TestExactPassesKeepBits(t *testing.T) {
 		for drawing, c := range drawings {
 			t.Run(set+"/"+drawing, func(t *testing.T) {
 				for seed := range uint64(graphs) {
-					g, data, env := irtest.Random(rand.New(rand.NewPCG(seed, 7)), c)
+					g, data, env := draw(seed, c)
 					after := runTwice(t, g, Options{NoOpt: off, Check: true})
 					if after == g {
 						continue
@@ -133,4 +165,38 @@ func element(d ir.DType, b []byte, i int) uint64 {
 		bits |= uint64(b[i*d.Size()+j]) << (8 * j)
 	}
 	return bits
+}
+
+// Each rule must have been tried, or the fuzzing above says nothing about it.
+func TestEveryRuleApplies(t *testing.T) {
+	count := map[string]int{}
+	for _, c := range drawings {
+		for seed := range uint64(graphs) {
+			g, _, _ := draw(seed, c)
+			_, stats, err := Run(g, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range stats {
+				for rule, n := range s.Rules {
+					count[rule] += n
+				}
+			}
+		}
+	}
+	for _, p := range Passes() {
+		names := []string{p.Name}
+		if len(p.Rules) > 0 {
+			names = nil
+		}
+		for _, r := range p.Rules {
+			names = append(names, r.Name)
+		}
+		for _, name := range names {
+			if count[name] < 10 {
+				t.Errorf("%s was applied %d times", name, count[name])
+			}
+			t.Log(count[name], name)
+		}
+	}
 }

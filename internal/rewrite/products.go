@@ -92,16 +92,17 @@ func sharedProducts(g *ir.Graph) map[*ir.Node]*productGroup {
 	return groups
 }
 
-// fixedNodes tells which nodes are the same in every run: weights and what is
-// made of them. Bound values are left out: they may be data, new each time.
+// fixedNodes tells which nodes are weights or made of weights by moves and
+// element by element, as packing can do once for all runs; so none holds a
+// product, that another one of its group would have to wait for. Bound values
+// are left out: they may be data, new each time.
 func fixedNodes(g *ir.Graph) []bool {
 	fixed := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
-		switch n.Op {
-		case ir.Const, ir.Weight, ir.Iota:
+		switch {
+		case n.Op == ir.Const, n.Op == ir.Weight, n.Op == ir.Iota:
 			fixed[i] = true
-		case ir.Input, ir.Bound, ir.Variable, ir.Rand, ir.Assign:
-		default:
+		case n.Op.Pointwise(), n.Op.Class() == ir.ClassMovement:
 			fixed[i] = !slices.ContainsFunc(n.In, func(x *ir.Node) bool { return !fixed[x.ID] })
 		}
 	}

@@ -25,7 +25,9 @@ func (p *Plan) lifetimes() {
 			use(a)
 		}
 		for _, c := range k.Checks {
-			use(c.Buffer)
+			if c.Buffer >= 0 { // looked at again when the run has ended
+				p.Buffers[c.Buffer].Last = len(p.Kernels)
+			}
 		}
 	}
 }

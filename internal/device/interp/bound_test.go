@@ -203,6 +203,28 @@ func TestBoundsCoverOtherOrders(t *testing.T) {
 	}
 }
 
+// The worst case of an order: a sum in f32 that begins with 1 loses all that
+// follows, if each term is below half an ulp. Bounds grow with the length.
+func TestBoundsOfLostTerms(t *testing.T) {
+	const n = 1000
+	x := make([]float32, n)
+	fill(x, 0x1.fffffep-25)
+	x[0] = 1
+	g := newGraph(t)
+	sum := g.add(ir.ReduceSum, axes(0), of(g, x))
+	mean, _ := g.attend(ir.AttentionAttr{}, of(g, []float32{0}, 1, 1, 1, 1), ones(g, 1, 1, n, 1), of(g, x, 1, 1, n, 1))
+	outs, bounds, err := g.evaluate(nil, sum, mean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, sequential := range []float64{1, 1. / n} {
+		got := float64(elements[float32](outs[i])[0])
+		if d := got - sequential; d <= 0 || d > bounds[i][0] || bounds[i][0] > 20*d {
+			t.Errorf("%d: %v less %v is %v, the bound is %v", i, got, sequential, d, bounds[i][0])
+		}
+	}
+}
+
 func halves(x []float32) float32 {
 	if len(x) == 1 {
 		return x[0]

@@ -223,6 +223,14 @@ func TestFMA(t *testing.T) {
 			t.Fatalf("fma(%x, %x, %x) = %x, want %x", x, y, z, got, want)
 		}
 	}
+	// The product lies halfway between two floats, and z, too small for the
+	// float64 sum, decides.
+	x, half := float32(1+0x1p-12), float32(1+0x1p-11)
+	for z, want := range map[float32]float32{0x1p-80: half + 0x1p-23, -0x1p-80: half, 0: half} {
+		if got := fma32(x, x, z); got != want {
+			t.Errorf("fma(%x, %x, %x) = %x, want %x", x, x, z, got, want)
+		}
+	}
 	g := newGraph(t)
 	f := g.add(ir.FMA, ir.Attr{}, of(g, []float32{3, inf, 0}), of(g, []float32{4, 0, 1}), of(g, []float32{5, 1, neg0}))
 	check(g, f, 17, nan, 0)

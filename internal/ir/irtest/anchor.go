@@ -2,6 +2,7 @@ package irtest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -43,7 +44,45 @@ func matmul(g *generator, op ir.Op) *value {
 	if g.count(s) > g.MaxElements || g.count(out) > g.MaxElements {
 		return nil
 	}
+	if g.rng.IntN(3) == 0 && s[r-2].Static() && s[r-1].Static() && g.count(s[:r-2]) == 1 {
+		g.products(x, s, out)
+	}
 	return g.sum(op, ir.Attr{}, x.size[r-1], x, g.operand(x.n.DType, s))
+}
+
+// products multiplies x by several weights, as the layers of a network do, most
+// with a bias.
+func (g *generator) products(x *value, w, out ir.Shape) {
+	d, rank := x.n.DType, len(w)
+	for range 1 + g.rng.IntN(3) {
+		weight := g.leaf(d, w, 0, 0)
+		if g.rng.IntN(3) == 0 {
+			stored := slices.Clone(w)
+			stored[rank-1], stored[rank-2] = stored[rank-2], stored[rank-1]
+			order := make([]int, rank)
+			for i := range order {
+				order[i] = i
+			}
+			order[rank-1], order[rank-2] = rank-2, rank-1
+			weight = g.add(ir.Permute, ir.Attr{Axes: order}, g.leaf(d, stored, 0, 0))
+		}
+		y := g.sum(ir.MatMul, ir.Attr{}, x.size[rank-1], x, weight)
+		if y == nil {
+			return
+		}
+		bias := make(ir.Shape, rank)
+		for i := range bias {
+			bias[i] = ir.N(1)
+		}
+		bias[rank-1] = w[rank-1]
+		if b := g.expand(g.leaf(d, bias, 0, 0), out); g.rng.IntN(4) > 0 && g.fits(d, y.bound+b.bound) {
+			bound := y.bound + b.bound
+			y = g.add(ir.Add, ir.Attr{}, y, b)
+			g.wrap(y, bound)
+			y.exact = g.Integers
+		}
+		g.drawn = append(g.drawn, y)
+	}
 }
 
 func conv(g *generator, op ir.Op) *value {

@@ -211,6 +211,12 @@ func (g *generator) expand(v *value, s ir.Shape) *value {
 // operand finds or makes a value of the given type.
 func (g *generator) operand(d ir.DType, s ir.Shape) *value {
 	t := ir.Type{DType: d, Shape: s}
+	if g.chains() {
+		before := len(g.values)
+		v := g.splat(d, s)
+		g.values = g.values[:before] // the chain goes on with the result
+		return v
+	}
 	switch g.rng.IntN(8) {
 	case 0, 1, 2:
 		if v := g.pick(func(v *value) bool { return v.n.Type.Equal(t) }); v != nil {

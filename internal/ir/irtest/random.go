@@ -24,7 +24,11 @@ type Config struct {
 	Integers bool
 	// Smooth gives operations that jump, such as floor and less, only operands
 	// that every device computes alike.
-	Smooth  bool
+	Smooth bool
+	// Chain is the probability that an operation takes the newest value that
+	// fits and, beside it, a constant: for tests of rules that look for
+	// operations in a row.
+	Chain   float64
 	Special float64 // probability of NaN, infinity, -0, a subnormal or an extreme as an element of a float leaf
 }
 
@@ -164,10 +168,17 @@ func (g *generator) keep(n *ir.Node, bound float64, exact bool) *value {
 // pick chooses one of the values that f accepts, the newest rather more often;
 // nil if there is none.
 func (g *generator) pick(f func(v *value) bool) *value {
+	if g.chains() {
+		for _, v := range slices.Backward(g.values) {
+			if f(v) {
+				return v
+			}
+		}
+	}
 	var chosen *value
 	seen := 0.0
 	for i, v := range g.values {
-		if f == nil || f(v) {
+		if f(v) {
 			weight := float64(i + 1)
 			seen += weight
 			if g.rng.Float64()*seen < weight {
@@ -177,6 +188,8 @@ func (g *generator) pick(f func(v *value) bool) *value {
 	}
 	return chosen
 }
+
+func (g *generator) chains() bool { return g.Chain > 0 && g.rng.Float64() < g.Chain }
 
 // any chooses an existing value whose type f accepts, or makes a leaf.
 func (g *generator) any(f func(d ir.DType) bool) *value {
