@@ -276,6 +276,10 @@ func TestBoundsOfDecisions(t *testing.T) {
 			x := g.add(ir.Mul, ir.Attr{}, third(g, ir.F32), of(g, []float32{3, 3, 3}))
 			return g.add(ir.Floor, ir.Attr{}, x)
 		}, []float64{1, 0, 0}},
+		{"cast", func(g *graph) *ir.Node {
+			x := g.add(ir.Cast, ir.Attr{DType: ir.F32}, of(g, []float64{126.9999999, 5.1, 126.9999999 + 128}))
+			return g.add(ir.Cast, ir.Attr{DType: ir.I8}, g.add(ir.Cast, ir.Attr{DType: ir.I32}, x))
+		}, []float64{math.Inf(1), 0, math.Inf(1)}},
 		{"argmax", func(g *graph) *ir.Node {
 			x := g.add(ir.Concat, ir.Attr{Axes: []int{0}}, third(g, ir.F32), of(g, []float32{5}))
 			return g.add(ir.ArgMax, ir.Attr{Axes: []int{0}}, g.add(ir.Exp, ir.Attr{}, x))

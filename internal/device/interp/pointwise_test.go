@@ -230,6 +230,9 @@ func TestFMA(t *testing.T) {
 		if got := fma32(x, x, z); got != want {
 			t.Errorf("fma(%x, %x, %x) = %x, want %x", x, x, z, got, want)
 		}
+		if got := fma32(x, -x, -z); got != -want {
+			t.Errorf("fma(%x, %x, %x) = %x, want %x", x, -x, -z, got, -want)
+		}
 	}
 	g := newGraph(t)
 	f := g.add(ir.FMA, ir.Attr{}, of(g, []float32{3, inf, 0}), of(g, []float32{4, 0, 1}), of(g, []float32{5, 1, neg0}))
