@@ -1,0 +1,78 @@
+package template
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Plain is a matrix that lies in memory as it is: element (i, j) of a batch is
+// Param[Base + i*Row + j*Col]. Base depends on sizes and the batch, Row and
+// Col on sizes alone.
+type Plain struct {
+	Param          int
+	Base, Row, Col *loop.Expr
+}
+
+// PlainX tells whether X(row, k) is a Plain.
+func (g *Gemm) PlainX() (Plain, bool) { return g.plainLoad(g.X, g.Row, g.Inner) }
+
+// PlainY tells whether Y(k, col) is a Plain.
+func (g *Gemm) PlainY() (Plain, bool) { return g.plainLoad(g.Y, g.Inner, g.Col) }
+
+// PlainOut tells whether the epilogue does no more than store the sums, and
+// where.
+func (g *Gemm) PlainOut() (Plain, bool) {
+	if len(g.Epilogue) != 1 {
+		return Plain{}, false
+	}
+	s, ok := g.Epilogue[0].(*loop.Store)
+	if !ok || s.Valid != nil || s.Value.Kind != loop.KindLocal || s.Value.Local != g.Acc {
+		return Plain{}, false
+	}
+	return g.plain(s.Param, s.Index, g.Row, g.Col)
+}
+
+func (g *Gemm) plainLoad(e *loop.Expr, row, col *loop.Var) (Plain, bool) {
+	if e.Kind != loop.KindLoad || len(e.Args) != 1 {
+		return Plain{}, false
+	}
+	return g.plain(e.Param, e.Args[0], row, col)
+}
+
+func (g *Gemm) plain(param int, index *loop.Expr, row, col *loop.Var) (Plain, bool) {
+	p := Plain{Param: param}
+	rest, c, ok := loop.Affine(index, col)
+	if !ok {
+		return p, false
+	}
+	base, r, ok := loop.Affine(rest, row)
+	if !ok {
+		return p, false
+	}
+	p.Base, p.Row, p.Col = base, r, c
+	return p, !varies(r) && !varies(c) && !variesBut(base, g.Batch)
+}
+
+func varies(e *loop.Expr) bool { return variesBut(e, nil) }
+
+// variesBut tells whether e needs more than sizes and v.
+func variesBut(e *loop.Expr, v *loop.Var) bool {
+	found := false
+	e.Walk(func(x *loop.Expr) {
+		switch x.Kind {
+		case loop.KindConst, loop.KindSize:
+		case loop.KindVar:
+			found = found || v == nil || x.Var != v
+		case loop.KindApply:
+			switch x.Op {
+			case ir.Add, ir.Sub, ir.Mul, ir.IDiv, ir.Mod, ir.Min, ir.Max:
+				found = found || x.DType != ir.I64
+			default:
+				found = true
+			}
+		default:
+			found = true
+		}
+	})
+	return found
+}
