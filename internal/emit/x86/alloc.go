@@ -1,0 +1,303 @@
+package x86
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// Registers are given out by a linear scan: each virtual register lives from
+// its first definition to its last use, or to the end of the outermost loop
+// that it is used in and was defined before. Where registers do not suffice,
+// the least used of those alive lives in memory throughout, and the scan is
+// done again with some registers kept for moving such values.
+
+// files are the physical registers that may be given out, as sets.
+type files struct {
+	free [classes]uint32
+	// What code with values in memory takes from them.
+	scratch [classes][]uint8
+	base    asm.R // points to the spill area
+}
+
+func setOf(regs ...uint8) (s uint32) {
+	for _, x := range regs {
+		s |= 1 << x
+	}
+	return s
+}
+
+// kernelFiles are the registers of a whole kernel: all but the stack and frame
+// pointers and the argument block.
+func kernelFiles(isa ISA) files {
+	f := files{base: asm.R15}
+	f.free[gpr] = 0xFFFF &^ setOf(uint8(asm.RSP), uint8(asm.RBP), uint8(argsReg))
+	f.free[mask] = 0xFE
+	f.scratch[gpr] = []uint8{uint8(asm.RAX), uint8(asm.RDX), uint8(asm.RCX)}
+	f.scratch[mask] = []uint8{5, 6, 7}
+	if isa == AVX512 {
+		f.free[vec] = 0xFFFFFFFF
+		f.scratch[vec] = []uint8{31, 30, 29}
+	} else {
+		f.free[vec] = 0xFFFF
+		f.scratch[vec] = []uint8{15, 14, 13}
+	}
+	return f
+}
+
+const (
+	unplaced = -1
+	inMemory = -2
+	never    = -1
+)
+
+// ranges are the live ranges by register, as positions in the code.
+type ranges struct {
+	start, end []int32
+	weight     []float32 // uses, those in loops counting more
+	dying      [][]reg   // by position; made from end
+}
+
+// loopWeight is how often more an instruction in a loop counts than one before
+// it.
+const loopWeight = 8
+
+func liveRanges(code []*inst, n int) *ranges {
+	l := &ranges{start: make([]int32, n), end: make([]int32, n), weight: make([]float32, n)}
+	for i := range l.start {
+		l.start[i], l.end[i] = never, never
+	}
+	ends := loopEnds(code)
+	var open []int32 // starts of the loops around
+	weight := float32(1)
+	for i, in := range code {
+		at := int32(i)
+		switch in.kind {
+		case loopStart:
+			open = append(open, at)
+			weight *= loopWeight
+			continue
+		case loopEnd:
+			open = open[:len(open)-1]
+			weight /= loopWeight
+			continue
+		}
+		touch := func(x reg) {
+			if l.start[x] == never {
+				l.start[x] = at
+			}
+			l.end[x] = max(l.end[x], at)
+			l.weight[x] += weight
+			for _, s := range open {
+				if s > l.start[x] {
+					l.end[x] = max(l.end[x], ends[s])
+					break
+				}
+			}
+		}
+		in.uses(touch)
+		if in.dst != 0 {
+			touch(in.dst)
+		}
+	}
+	l.dying = make([][]reg, len(code))
+	counts := make([]int32, len(code))
+	for _, end := range l.end {
+		if end != never {
+			counts[end]++
+		}
+	}
+	slab := make([]reg, 0, n)
+	for i, c := range counts {
+		l.dying[i] = slab[len(slab) : len(slab) : len(slab)+int(c)]
+		slab = slab[:len(slab)+int(c)]
+	}
+	for x, end := range l.end {
+		if end != never {
+			l.dying[end] = append(l.dying[end], reg(x))
+		}
+	}
+	return l
+}
+
+// loopEnds maps the start of each loop to its end.
+func loopEnds(code []*inst) map[int32]int32 {
+	ends := map[int32]int32{}
+	var open []int32
+	for i, in := range code {
+		switch in.kind {
+		case loopStart:
+			open = append(open, int32(i))
+		case loopEnd:
+			ends[open[len(open)-1]] = int32(i)
+			open = open[:len(open)-1]
+		}
+	}
+	return ends
+}
+
+// scan is one pass over the code.
+type scan struct {
+	e      *emitter
+	live   *ranges
+	free   [classes]uint32
+	place  []int8 // of each register: physical, unplaced or inMemory
+	holds  [classes][32]reg
+	spills int
+}
+
+// allocate gives every virtual register a place.
+func allocate(e *emitter, code []*inst, f files) (*writer, error) {
+	live := liveRanges(code, len(e.vregs))
+	divides := false
+	for _, in := range code {
+		divides = divides || in.kind == divide
+	}
+	free := f.free
+	if divides {
+		free[gpr] &^= setOf(uint8(asm.RAX), uint8(asm.RDX))
+	}
+	s := newScan(e, live, free)
+	s.run(code)
+	w := &writer{e: e, a: e.a, place: s.place}
+	if s.spills == 0 {
+		return w, nil
+	}
+	for c := range free {
+		free[c] &^= setOf(f.scratch[c]...)
+		if bits.OnesCount32(free[c]) == 0 {
+			return nil, errors.New("too few registers to keep values in memory")
+		}
+	}
+	free[gpr] &^= setOf(uint8(f.base))
+	s = newScan(e, live, free)
+	s.run(code)
+	w.place, w.scratch, w.base = s.place, f.scratch, f.base
+	w.giveSlots()
+	if w.slots == 0 && s.spills == 0 {
+		return nil, fmt.Errorf("registers sufficed only when there were fewer")
+	}
+	return w, nil
+}
+
+func newScan(e *emitter, live *ranges, free [classes]uint32) *scan {
+	s := &scan{e: e, live: live, free: free, place: make([]int8, len(e.vregs))}
+	for x := range s.place {
+		s.place[x] = unplaced
+		if v := &e.vregs[x]; v.fixed >= 0 {
+			s.place[x] = v.fixed
+		}
+	}
+	return s
+}
+
+func (s *scan) run(code []*inst) {
+	for i, in := range code {
+		d := in.dst
+		if d == 0 || s.place[d] != unplaced {
+			s.release(i)
+			continue
+		}
+		switch from := s.reusable(in, i); {
+		case from != 0:
+			s.handOver(from, d)
+			s.release(i)
+		case in.tied || in.early || in.kind == fused:
+			// The first source is copied to dst before the others are read.
+			s.take(d)
+			s.release(i)
+		default:
+			s.release(i)
+			s.take(d)
+			if int(s.live.end[d]) == i {
+				s.drop(d)
+			}
+		}
+	}
+}
+
+// reusable is a source that ends here and whose register suits the result.
+func (s *scan) reusable(in *inst, i int) reg {
+	try := func(o operand) reg {
+		x := o.reg
+		if o.kind != regOperand || int(s.live.end[x]) != i || s.place[x] < 0 {
+			return 0
+		}
+		if s.e.vregs[x].fixed >= 0 || s.e.vregs[x].class != s.e.vregs[in.dst].class {
+			return 0
+		}
+		return x
+	}
+	switch {
+	case in.tied || in.kind == moveReg:
+		return try(in.src[0])
+	case in.kind == fused:
+		for _, j := range [3]int{2, 0, 1} {
+			if x := try(in.src[j]); x != 0 {
+				return x
+			}
+		}
+	}
+	return 0
+}
+
+// handOver gives the register of from, which ends, to d.
+func (s *scan) handOver(from, d reg) {
+	p := s.place[from]
+	s.place[d] = p
+	s.holds[s.e.vregs[d].class][p] = d
+}
+
+// release frees the registers of the values that end at i.
+func (s *scan) release(i int) {
+	for _, x := range s.live.dying[i] {
+		s.drop(x)
+	}
+}
+
+func (s *scan) drop(x reg) {
+	c, p := s.e.vregs[x].class, s.place[x]
+	if p >= 0 && s.holds[c][p] == x {
+		s.holds[c][p] = 0
+		s.free[c] |= 1 << p
+	}
+}
+
+// take gives d a free register, or takes one from the value used least, which
+// may be d.
+func (s *scan) take(d reg) {
+	c := s.e.vregs[d].class
+	if s.free[c] != 0 {
+		p := bits.TrailingZeros32(s.free[c])
+		s.free[c] &^= 1 << p
+		s.place[d] = int8(p)
+		s.holds[c][p] = d
+		return
+	}
+	s.spills++
+	least := d
+	for _, x := range s.holds[c] {
+		if x != 0 && s.cost(x) < s.cost(least) {
+			least = x
+		}
+	}
+	if least == d {
+		s.place[d] = inMemory
+		return
+	}
+	p := s.place[least]
+	s.place[least] = inMemory
+	s.place[d] = p
+	s.holds[c][p] = d
+}
+
+// cost is what keeping x in memory costs, for the room it would make.
+func (s *scan) cost(x reg) float32 {
+	w := s.live.weight[x]
+	if s.e.vregs[x].remat != nil {
+		w /= 2
+	}
+	return w / float32(s.live.end[x]-s.live.start[x]+1)
+}

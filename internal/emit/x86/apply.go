@@ -1,0 +1,331 @@
+package x86
+
+import (
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// apply is a pointwise operation on 32-bit lanes. Types that are only stored
+// narrow are computed in their compute type and made narrow after each step.
+func (e *emitter) apply(n *node, u int) reg {
+	switch n.Op {
+	case ir.Cast:
+		return e.cast(n.args[0], n.DType, u)
+	case ir.Bitcast:
+		return e.bitcast(n, u)
+	case ir.Where:
+		return e.where(n, u)
+	case ir.FMA:
+		return e.narrowed(e.fma(n, u), n.DType)
+	}
+	d := n.DType.Compute()
+	if n.DType != d && (n.Op == ir.Shl || n.Op == ir.Shr) {
+		e.needOneLane("%v of %v", n.Op, n.DType)
+		e.unsupported("%v of %v", n.Op, n.DType)
+		return 0
+	}
+	if len(n.args) == 1 {
+		return e.narrowed(e.unary(n.Op, d, n.args[0], u), n.DType)
+	}
+	a, b := n.args[0], n.args[1]
+	if n.Op.Commutes() && e.free(a) && !e.free(b) {
+		a, b = b, a
+	}
+	if d == ir.F32 && b.Kind == loop.KindConst && (n.Op == ir.Max || n.Op == ir.Min) {
+		if x, ok := e.clampConst(n.Op, a, constBits(b), u); ok {
+			return x
+		}
+	}
+	if (n.Op == ir.Shl || n.Op == ir.Shr) && b.Kind == loop.KindConst {
+		return e.shiftConst(n.Op, d, e.vec(a, u), b.Bits)
+	}
+	x, y := e.pair(a, b, u)
+	return e.narrowed(e.binary(n.Op, d, x, y), n.DType)
+}
+
+// simple maps operations to the instruction that does them on two operands.
+type opType struct {
+	op ir.Op
+	d  ir.DType
+}
+
+var simple = map[opType]asm.Op{
+	{ir.Add, ir.F32}: asm.VADDPS, {ir.Sub, ir.F32}: asm.VSUBPS, {ir.Mul, ir.F32}: asm.VMULPS, {ir.Div, ir.F32}: asm.VDIVPS,
+	{ir.Add, ir.I32}: asm.VPADDD, {ir.Sub, ir.I32}: asm.VPSUBD, {ir.Mul, ir.I32}: asm.VPMULLD,
+	{ir.Min, ir.I32}: asm.VPMINSD, {ir.Max, ir.I32}: asm.VPMAXSD,
+	{ir.Add, ir.U32}: asm.VPADDD, {ir.Sub, ir.U32}: asm.VPSUBD, {ir.Mul, ir.U32}: asm.VPMULLD,
+	{ir.Min, ir.U32}: asm.VPMINUD, {ir.Max, ir.U32}: asm.VPMAXUD,
+	{ir.And, ir.I32}: asm.VANDPS, {ir.Or, ir.I32}: asm.VORPS, {ir.Xor, ir.I32}: asm.VXORPS,
+	{ir.And, ir.U32}: asm.VANDPS, {ir.Or, ir.U32}: asm.VORPS, {ir.Xor, ir.U32}: asm.VXORPS,
+	{ir.Shl, ir.I32}: asm.VPSLLVD, {ir.Shl, ir.U32}: asm.VPSLLVD, {ir.Shr, ir.U32}: asm.VPSRLVD,
+}
+
+// binary is op on two values of the compute type d.
+func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
+	if o, ok := simple[opType{op, d}]; ok {
+		return e.v(o, r(a), b)
+	}
+	switch {
+	case d == ir.F32 && (op == ir.Min || op == ir.Max):
+		return e.minMax(op, a, e.inRegister(b))
+	case d == ir.I32 && op == ir.Shr:
+		return e.shiftRight(a, e.inRegister(b))
+	case op == ir.IDiv || op == ir.Mod:
+		return e.divideLanes(op, d, a, e.inRegister(b))
+	}
+	e.unsupported("%v of %v", op, d)
+	return 0
+}
+
+// inRegister loads an operand that may be in memory.
+func (e *emitter) inRegister(o operand) reg {
+	switch o.kind {
+	case regOperand:
+		return o.reg
+	case constOperand:
+		return e.constant(o.bits, o.elem)
+	}
+	return e.v(asm.VMOVUPS, o)
+}
+
+func (e *emitter) unary(op ir.Op, d ir.DType, a *node, u int) reg {
+	if d != ir.F32 {
+		x := e.vec(a, u)
+		switch {
+		case op == ir.Neg:
+			return e.v(asm.VPSUBD, r(e.zero()), r(x))
+		case op == ir.Abs && d == ir.I32:
+			return e.v(asm.VPABSD, r(x))
+		case op == ir.Abs:
+			return x
+		}
+		e.unsupported("%v of %v", op, d)
+		return 0
+	}
+	switch op {
+	case ir.Neg:
+		return e.v(asm.VXORPS, r(e.vec(a, u)), bits32(1<<31))
+	case ir.Abs:
+		return e.v(asm.VANDPS, r(e.vec(a, u)), bits32(1<<31-1))
+	case ir.Recip:
+		return e.v(asm.VDIVPS, r(e.constant(uint64(f32bits(1)), 4)), e.last(a, u))
+	case ir.Sqrt:
+		return e.v(asm.VSQRTPS, e.last(a, u))
+	case ir.Round:
+		return e.round(a, 8, u)
+	case ir.Floor:
+		return e.round(a, 9, u)
+	case ir.Trunc:
+		return e.round(a, 11, u)
+	}
+	e.unsupported("%v of %v: expand it first", op, d)
+	return 0
+}
+
+// round takes the mode as in the immediate of vroundps.
+func (e *emitter) round(a *node, mode int64, u int) reg {
+	if e.isa == AVX512 {
+		return e.vImm(asm.VRNDSCALEPS, mode, e.last(a, u))
+	}
+	return e.vImm(asm.VROUNDPS, mode, e.last(a, u))
+}
+
+// fma is x*y + z with one rounding. A negated factor or summand costs nothing.
+func (e *emitter) fma(n *node, u int) reg {
+	if n.DType.Compute() != ir.F32 {
+		e.unsupported("fma of %v", n.DType)
+		return 0
+	}
+	in := e.slab.new()
+	in.kind = fused
+	args := [3]*node{n.args[0], n.args[1], n.args[2]}
+	for i, a := range args {
+		if a.Kind == loop.KindApply && a.Op == ir.Neg {
+			args[i] = a.args[0]
+			if i == 2 {
+				in.negAdd = true
+			} else {
+				in.negMul = !in.negMul
+			}
+		}
+	}
+	inMemory := -1
+	for _, i := range [3]int{2, 1, 0} {
+		if e.free(args[i]) {
+			inMemory = i
+			break
+		}
+	}
+	done := [3]bool{}
+	for range 3 {
+		most := -1
+		for i, a := range args {
+			if !done[i] && i != inMemory && (most < 0 || a.need > args[most].need) {
+				most = i
+			}
+		}
+		if most < 0 {
+			break
+		}
+		in.src[most], done[most] = r(e.vec(args[most], u)), true
+	}
+	if inMemory >= 0 {
+		in.src[inMemory] = e.last(args[inMemory], u)
+	}
+	in.n, in.dst = 3, e.newReg(vec)
+	return e.add(in).dst
+}
+
+// minMax lets NaN through and puts -0 below +0, which the instructions of that
+// name do not.
+func (e *emitter) minMax(op ir.Op, a, b reg) reg {
+	if e.isa == AVX512 {
+		mode := int64(4) // minimum, the sign that of the result
+		if op == ir.Max {
+			mode = 5
+		}
+		x := e.vImm(asm.VRANGEPS, mode, r(a), r(b))
+		nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
+		return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))
+	}
+	// With a zero on both sides, or a NaN, the instruction gives its second
+	// operand: both orders joined have the right sign.
+	ins, join := asm.VMINPS, asm.VORPS
+	if op == ir.Max {
+		ins, join = asm.VMAXPS, asm.VANDPS
+	}
+	x, y := e.v(ins, r(a), r(b)), e.v(ins, r(b), r(a))
+	x = e.v(join, r(x), r(y))
+	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
+	return e.v(asm.VBLENDVPS, r(x), r(e.v(asm.VADDPS, r(a), r(b))), r(nan))
+}
+
+// clampConst is minMax with a constant. The instruction gives its second
+// operand for a NaN, and for zeros of any sign: wrong for max with +0, where
+// adding 0 mends it, and for min with -0, which is left to minMax.
+func (e *emitter) clampConst(op ir.Op, a *node, bits uint32, u int) (reg, bool) {
+	const negZero = 1 << 31
+	nan := bits&^negZero > 0x7F800000
+	if nan || op == ir.Min && bits == negZero {
+		return 0, false
+	}
+	c := e.constant(uint64(bits), 4)
+	if op == ir.Min {
+		return e.v(asm.VMINPS, r(c), e.last(a, u)), true
+	}
+	x := e.v(asm.VMAXPS, r(c), e.last(a, u))
+	if bits == 0 {
+		x = e.v(asm.VADDPS, r(x), r(c))
+	}
+	return x, true
+}
+
+func (e *emitter) where(n *node, u int) reg {
+	k := e.maskOf(n.args[0], u)
+	no := e.vec(n.args[2], u)
+	return e.blend(k, e.last(n.args[1], u), no)
+}
+
+// blend is yes where k, else no.
+func (e *emitter) blend(k reg, yes operand, no reg) reg {
+	if e.isa == AVX512 {
+		in := e.inst(asm.VBLENDMPS, vec, []operand{r(no), yes})
+		in.mask = k
+		return e.add(in).dst
+	}
+	return e.v(asm.VBLENDVPS, r(no), yes, r(k))
+}
+
+// shiftConst shifts by a constant, which counts as unsigned; from the width on
+// the result is 0.
+func (e *emitter) shiftConst(op ir.Op, d ir.DType, x reg, count uint64) reg {
+	switch {
+	case uint32(count) > 31:
+		return e.zero()
+	case op == ir.Shl:
+		return e.vImm(asm.VPSLLD, int64(count), r(x))
+	case d == ir.I32:
+		return e.vImm(asm.VPSRAD, int64(count), r(x))
+	}
+	return e.vImm(asm.VPSRLD, int64(count), r(x))
+}
+
+// shiftRight is the arithmetic shift; the instruction leaves copies of the sign
+// for counts past the width.
+func (e *emitter) shiftRight(x, count reg) reg {
+	y := e.v(asm.VPSRAVD, r(x), r(count))
+	if e.isa == AVX512 {
+		k := e.compare(asm.VPCMPUD, asm.IntLT, r(count), bits32(32))
+		return e.vZero(k, asm.VMOVDQA32, r(y))
+	}
+	small := e.v(asm.VPCMPEQD, r(count), r(e.v(asm.VPAND, r(count), bits32(31))))
+	return e.v(asm.VANDPS, r(y), r(small))
+}
+
+// divideLanes is floor(a/b), or the remainder of that, through f64, where the
+// quotient of two 32-bit numbers rounds to no other integer. By zero it gives
+// anything, without a fault.
+func (e *emitter) divideLanes(op ir.Op, d ir.DType, a, b reg) reg {
+	if d != ir.I32 && d != ir.U32 {
+		e.unsupported("%v of %v", op, d)
+		return 0
+	}
+	if e.isa == AVX2 && d == ir.U32 {
+		e.needOneLane("%v of %v", op, d)
+		e.unsupported("%v of %v", op, d)
+		return 0
+	}
+	var half [2]reg
+	for i := range half {
+		x, y := e.halfToDouble(d, a, i), e.halfToDouble(d, b, i)
+		q := e.v(asm.VDIVPD, r(x), r(y))
+		half[i] = e.doubleToHalf(d, e.floorDouble(q))
+	}
+	q := e.joinHalves(half[0], half[1])
+	if op == ir.IDiv {
+		return q
+	}
+	return e.v(asm.VPSUBD, r(a), r(e.v(asm.VPMULLD, r(q), r(b))))
+}
+
+func (e *emitter) floorDouble(x reg) reg {
+	if e.isa == AVX512 {
+		return e.vImm(asm.VRNDSCALEPD, 9, r(x))
+	}
+	return e.vImm(asm.VROUNDPD, 9, r(x))
+}
+
+// halfToDouble widens the low (0) or high (1) half of 32-bit integers.
+func (e *emitter) halfToDouble(d ir.DType, x reg, half int) reg {
+	x = e.half(x, half)
+	if d == ir.U32 {
+		return e.v(asm.VCVTUDQ2PD, r(x))
+	}
+	return e.v(asm.VCVTDQ2PD, r(x))
+}
+
+func (e *emitter) doubleToHalf(d ir.DType, x reg) reg {
+	if d == ir.U32 {
+		return e.v(asm.VCVTTPD2UDQ, r(x))
+	}
+	return e.v(asm.VCVTTPD2DQ, r(x))
+}
+
+// half is one half of a register in the lower half of another.
+func (e *emitter) half(x reg, half int) reg {
+	switch {
+	case half == 0:
+		return x
+	case e.isa == AVX512:
+		return e.vImm(asm.VEXTRACTI64X4, 1, r(x))
+	}
+	return e.vImm(asm.VEXTRACTI128, 1, r(x))
+}
+
+func (e *emitter) joinHalves(lo, hi reg) reg {
+	if e.isa == AVX512 {
+		return e.vImm(asm.VINSERTI64X4, 1, r(lo), r(hi))
+	}
+	return e.vImm(asm.VINSERTI128, 1, r(lo), r(hi))
+}

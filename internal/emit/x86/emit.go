@@ -1,0 +1,185 @@
+// Package x86 turns kernels into machine code for AVX-512 and AVX2. It is
+// pure: it needs no processor of the kind, nor one that runs x86 code at all.
+//
+// A kernel becomes instructions on virtual registers (vcode.go), built by
+// walking its statements (nest.go); then registers are given out (alloc.go)
+// and the instructions assembled (write.go). The expression emitter between is
+// open to hand-written templates through Fragment (fragment.go).
+package x86
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// ISA is the instruction set that code may use.
+type ISA = asm.ISA
+
+// AVX512 is F, BW, DQ and VL; AVX2 goes with FMA, F16C and BMI2. Both need BMI2.
+const (
+	AVX2   = asm.AVX2
+	AVX512 = asm.AVX512
+)
+
+// ErrUnsupported says that a kernel holds a type or an operation without
+// machine code: the generic emitter takes it.
+var ErrUnsupported = errors.New("x86: no machine code for this kernel")
+
+// Code is one kernel in machine code, position independent, to be placed at a
+// multiple of 64.
+type Code struct {
+	Text       []byte
+	SpillBytes int // of scratch memory that each running call needs
+
+	asm *asm.Asm
+}
+
+// Listing is the code as text: offset, bytes, instruction.
+func (c *Code) Listing() string { return c.asm.Listing() }
+
+// Emit writes the machine code of k, which loop.Check accepts.
+func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
+	oneLane := map[*loop.Loop]bool{}
+	for {
+		e := newEmitter(k, isa, oneLane)
+		e.kernel()
+		if e.giveUp != nil {
+			oneLane[e.giveUp] = true
+			continue
+		}
+		if e.err != nil {
+			return nil, fmt.Errorf("kernel %q: %w", k.Name, e.err)
+		}
+		code, err := e.finish()
+		if err != nil {
+			return nil, fmt.Errorf("kernel %q: %w", k.Name, err)
+		}
+		return code, nil
+	}
+}
+
+// emitter builds the virtual code of one kernel or fragment.
+type emitter struct {
+	isa     ISA
+	k       *loop.Kernel
+	a       *asm.Asm
+	graph   *graph
+	changes map[*loop.Loop]deps
+	symbols map[string]int         // words of the argument block
+	sets    map[*loop.Local]int    // how often a local is set or accumulated
+	oneLane map[*loop.Loop]bool    // Vector loops to be run lane by lane
+	giveUp  *loop.Loop             // a Vector loop found to need that
+	locals  map[*loop.Local]*local // those with a value here
+	bound   []*loop.Local          // keys of locals in the order they got one
+
+	slab   instSlab
+	vregs  []vreg
+	entry  *block // pointers and constants: run first, once
+	words  map[int]reg
+	consts map[constKey]reg
+
+	scopes    []*scope
+	at        int // the scope whose code is being written; see place
+	lanes     lanes
+	laneLocal uint64 // locals with a value for each lane
+	partial   map[*loop.Local]*partials
+	err       error
+}
+
+type constKey struct {
+	bits  uint64
+	kind  operandKind
+	class class
+	elem  uint8
+}
+
+// lanes says how the innermost Vector loop runs at the moment.
+type lanes struct {
+	level  int // its scope; 0: none
+	copies int // registers to a value
+	tail   reg // mask of the lanes that count; 0: all
+}
+
+func newEmitter(k *loop.Kernel, isa ISA, oneLane map[*loop.Loop]bool) *emitter {
+	e := &emitter{
+		isa: isa, k: k, a: asm.New(isa), graph: newGraph(), oneLane: oneLane,
+		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
+		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
+	}
+	e.symbols = symbolWords(len(k.Params), k.Symbols())
+	e.graph.statements(k.Body, e.changes)
+	e.countSets(k.Body)
+	if e.graph.full {
+		e.unsupported("more than 64 loops, locals or buffers")
+	}
+	return e
+}
+
+func (e *emitter) countSets(body []loop.Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Loop:
+			e.countSets(s.Body)
+		case *loop.Set:
+			e.sets[s.Local]++
+		case *loop.Acc:
+			e.sets[s.Local]++
+		}
+	}
+}
+
+// kernel emits the whole body.
+func (e *emitter) kernel() {
+	if e.err != nil {
+		return
+	}
+	e.scopes = []*scope{newScope(nil, 0, deps{})}
+	e.stmts(e.k.Body)
+}
+
+// finish gives out registers and assembles.
+func (e *emitter) finish() (*Code, error) {
+	code := e.scopes[0].body.flatten(e.entry.flatten(make([]*inst, 0, 1024)))
+	w, err := allocate(e, code, kernelFiles(e.isa))
+	if err != nil {
+		return nil, err
+	}
+	w.code(code)
+	e.a.Op(asm.VZEROUPPER)
+	e.a.Op(asm.RET)
+	text, err := e.a.Finish()
+	if err != nil {
+		return nil, err
+	}
+	return &Code{Text: text, SpillBytes: w.spillBytes(), asm: e.a}, nil
+}
+
+// stopped tells that nothing emitted from here on matters.
+func (e *emitter) stopped() bool { return e.err != nil || e.giveUp != nil }
+
+func (e *emitter) unsupported(format string, args ...any) {
+	if e.err == nil {
+		e.err = fmt.Errorf("%w: %s", ErrUnsupported, fmt.Sprintf(format, args...))
+	}
+}
+
+// needOneLane has the Vector loop around run lane by lane: the way out for
+// whatever has no vector form. Without such a loop it is an error.
+func (e *emitter) needOneLane(format string, args ...any) {
+	if e.inVector() && e.scopes[e.lanes.level].loop != nil && e.giveUp == nil && e.err == nil {
+		e.giveUp = e.scopes[e.lanes.level].loop
+		return
+	}
+	e.unsupported(format, args...)
+}
+
+// wide is the number of 32-bit lanes of a full register.
+func (e *emitter) wide() int {
+	if e.isa == AVX512 {
+		return 16
+	}
+	return 8
+}

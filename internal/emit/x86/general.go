@@ -1,0 +1,409 @@
+package x86
+
+import (
+	"math"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Scalar i64 arithmetic in general registers: indices, bounds, positions.
+
+// monoDepth is the innermost scope that m changes in.
+func (e *emitter) monoDepth(m mono) int {
+	level := 0
+	for _, a := range m.atoms {
+		level = max(level, e.depth(a.deps))
+	}
+	return min(level, e.at)
+}
+
+func monoDeps(m mono) (d deps) {
+	for _, a := range m.atoms {
+		d = d.or(a.deps)
+	}
+	return d
+}
+
+// split separates the summands that change in the scope being written from
+// those that are known further out.
+func (e *emitter) split(p *poly) (outer, here *poly, level int) {
+	outer, here = &poly{}, &poly{}
+	for _, m := range p.monos {
+		if l := e.monoDepth(m); l == e.at {
+			here.monos = append(here.monos, m)
+		} else {
+			outer.monos = append(outer.monos, m)
+			level = max(level, l)
+		}
+	}
+	return outer, here, level
+}
+
+// sum computes p, each summand in the outermost loop in which it does not
+// change.
+func (e *emitter) sum(p *poly) reg {
+	if len(p.monos) == 0 {
+		return e.gImm(asm.MOV, p.c) // cheaper than holding on to it
+	}
+	level := 0
+	for _, m := range p.monos {
+		level = max(level, e.monoDepth(m))
+	}
+	return e.keyed(p, 's', 0, level, func() reg {
+		outer, here, _ := e.split(p)
+		var x reg
+		if len(outer.monos) > 0 {
+			x = e.sum(outer)
+		}
+		for _, m := range here.monos {
+			x = e.plusMono(x, m)
+		}
+		if x == 0 {
+			x = e.gImm(asm.MOV, 0)
+		}
+		return e.addTo(x, p.c)
+	})
+}
+
+// keyed is value for a poly.
+func (e *emitter) keyed(p *poly, prefix byte, param, level int, make func() reg) reg {
+	key := memoKey{form: asPoly, poly: p.key(prefix, param)}
+	if v, ok := e.known(level, key); ok {
+		return v[0]
+	}
+	if e.stopped() {
+		return 0
+	}
+	var d deps
+	for _, m := range p.monos {
+		d = d.or(monoDeps(m))
+	}
+	from := e.at
+	e.at = level
+	x := make()
+	e.at = from
+	e.remember(level, key, val{x}, d)
+	return x
+}
+
+// addTo is x + c.
+func (e *emitter) addTo(x reg, c int64) reg {
+	switch {
+	case c == 0:
+		return x
+	case int64(int32(c)) != c:
+		return e.g(asm.LEA, operand{kind: memOperand, reg: x, index: e.gImm(asm.MOV, c), scale: 1})
+	}
+	return e.g(asm.LEA, operand{kind: memOperand, reg: x, disp: int32(c)})
+}
+
+// scale1248 tells whether an address can scale an index by coef.
+func scale1248(coef int64) bool { return coef == 1 || coef == 2 || coef == 4 || coef == 8 }
+
+// plusMono is x + m; x may be none.
+func (e *emitter) plusMono(x reg, m mono) reg {
+	if x != 0 && len(m.atoms) == 1 && scale1248(m.coef) {
+		return e.g(asm.LEA, operand{kind: memOperand, reg: x, index: e.atomValue(m.atoms[0]), scale: uint8(m.coef)})
+	}
+	y := e.product(m)
+	if x == 0 {
+		return y
+	}
+	return e.g(asm.LEA, operand{kind: memOperand, reg: x, index: y, scale: 1})
+}
+
+// product computes m, the factors that are known further out first.
+func (e *emitter) product(m mono) reg {
+	level := e.monoDepth(m)
+	return e.keyed(&poly{monos: []mono{m}}, 'm', 0, level, func() reg {
+		inner := 0
+		for i, a := range m.atoms {
+			if e.depth(a.deps) >= e.depth(m.atoms[inner].deps) {
+				inner = i
+			}
+		}
+		x := e.atomValue(m.atoms[inner])
+		if len(m.atoms) == 1 {
+			return e.timesConst(x, m.coef)
+		}
+		rest := append(append([]*node{}, m.atoms[:inner]...), m.atoms[inner+1:]...)
+		return e.gTied(asm.IMUL, r(e.product(mono{m.coef, rest})), r(x))
+	})
+}
+
+func (e *emitter) timesConst(x reg, c int64) reg {
+	switch {
+	case c == 1:
+		return x
+	case int64(int32(c)) == c:
+		return e.gImm(asm.IMUL, c, r(x))
+	}
+	return e.gTied(asm.IMUL, r(e.gImm(asm.MOV, c)), r(x))
+}
+
+// atomValue is what atom makes, made once.
+func (e *emitter) atomValue(n *node) reg {
+	if n.Kind == loop.KindLocal {
+		return e.general(n)
+	}
+	return e.atom(n)
+}
+
+// atom computes an i64 that is neither a sum nor a product.
+func (e *emitter) atom(n *node) reg {
+	switch n.Kind {
+	case loop.KindVar:
+		return e.variable(n)
+	case loop.KindSize:
+		return e.size(n)
+	case loop.KindLocal:
+		return e.general(n)
+	}
+	if e.varies(n) {
+		e.needOneLane("an index that differs from lane to lane")
+		return 0
+	}
+	return e.value(n, asGeneral, 0, func() val {
+		switch n.Kind {
+		case loop.KindLoad:
+			return val{e.loadGeneral(n)}
+		case loop.KindIndex:
+			return val{e.clampIndex(n)}
+		case loop.KindApply:
+			return val{e.applyGeneral(n)}
+		}
+		e.unsupported("an index of kind %d", n.Kind)
+		return val{}
+	})[0]
+}
+
+func (e *emitter) variable(n *node) reg {
+	for i := e.top(); i > 0; i-- {
+		if e.scopes[i].loop.Var == n.Var {
+			return e.scopes[i].v
+		}
+	}
+	e.unsupported("variable %s outside its loop", n.Var.Name)
+	return 0
+}
+
+func (e *emitter) size(n *node) reg {
+	if s, ok := n.Size.Symbol(); ok {
+		if w, ok := e.symbols[s.Name]; ok {
+			return e.word(w)
+		}
+		e.unsupported("symbol %s is not passed", s.Name)
+		return 0
+	}
+	return e.sum(e.graph.polyOf(n))
+}
+
+// generalOrImm is a scalar i64 as a source of a compare.
+func (e *emitter) generalOrImm(n *node) operand {
+	if c, ok := e.graph.polyOf(n).constant(); ok && int64(int32(c)) == c {
+		return imm(c)
+	}
+	return r(e.general(n))
+}
+
+func (e *emitter) applyGeneral(n *node) reg {
+	a := n.args
+	switch n.Op {
+	case ir.Cast:
+		return e.castGeneral(a[0])
+	case ir.Where:
+		flag := e.flag(a[0])
+		yes, no := e.general(a[1]), e.general(a[2])
+		e.do(asm.TEST, r(flag), r(flag))
+		return e.gTied(asm.CMOV(asm.NE), r(no), r(yes))
+	case ir.Abs:
+		x := e.general(a[0])
+		y := e.gTied(asm.NEG, r(x))
+		e.do(asm.TEST, r(x), r(x))
+		return e.gTied(asm.CMOV(asm.GE), r(y), r(x))
+	case ir.IDiv, ir.Mod:
+		return e.divideGeneral(n.Op, a[0], a[1])
+	case ir.Shl, ir.Shr:
+		return e.shiftGeneral(n.Op, a[0], a[1])
+	case ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+		x := e.general(a[0])
+		return e.combineGeneral(n.Op, x, e.general(a[1]))
+	}
+	e.unsupported("%v of i64", n.Op)
+	return 0
+}
+
+// combineGeneral is an associative operation on i64.
+func (e *emitter) combineGeneral(op ir.Op, x, y reg) reg {
+	switch op {
+	case ir.Add:
+		return e.gTied(asm.ADD, r(x), r(y))
+	case ir.Mul:
+		return e.gTied(asm.IMUL, r(x), r(y))
+	case ir.And:
+		return e.gTied(asm.AND, r(x), r(y))
+	case ir.Or:
+		return e.gTied(asm.OR, r(x), r(y))
+	case ir.Xor:
+		return e.gTied(asm.XOR, r(x), r(y))
+	case ir.Min, ir.Max:
+		cc := asm.LT
+		if op == ir.Min {
+			cc = asm.GT
+		}
+		e.do(asm.CMP, r(x), r(y))
+		return e.gTied(asm.CMOV(cc), r(x), r(y))
+	}
+	e.unsupported("%v of i64", op)
+	return 0
+}
+
+// divideGeneral is the floor of x/y or its remainder. The machine faults for a
+// divisor of 0, and for the least number by -1: for divisors that may be one of
+// those the negated dividend or 0 is taken.
+func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
+	x := e.general(a)
+	c, isConst := e.graph.polyOf(b).constant()
+	if isConst && c > 0 && c&(c-1) == 0 {
+		if op == ir.Mod {
+			if c-1 <= math.MaxInt32 {
+				return e.gTiedImm(asm.AND, c-1, r(x))
+			}
+			return e.gTied(asm.AND, r(x), r(e.gImm(asm.MOV, c-1)))
+		}
+		shift := int64(0)
+		for 1<<shift < c {
+			shift++
+		}
+		return e.gTiedImm(asm.SAR, shift, r(x))
+	}
+	y := e.general(b)
+	special := !(isConst && c > 0) && !e.positive(b)
+	done := e.a.NewLabel()
+	result := e.newReg(gpr)
+	if special {
+		simple := e.gTied(asm.NEG, r(x))
+		if op == ir.Mod {
+			simple = e.gImm(asm.MOV, 0)
+		}
+		e.move(result, simple)
+		e.doImm(asm.CMP, 1, r(e.addTo(y, 1)))
+		e.jumpIf(asm.ULE, done)
+	}
+	in := e.slab.new()
+	in.kind, in.dst, in.n, in.imm = divide, result, 2, 0
+	in.src[0], in.src[1] = r(x), r(y)
+	if op == ir.Mod {
+		in.imm = 1
+	}
+	e.add(in)
+	e.label(done)
+	return result
+}
+
+// positive proves n > 0 for sizes.
+func (e *emitter) positive(n *node) bool {
+	if n.Kind != loop.KindSize {
+		return false
+	}
+	lo, _ := n.Size.Bounds()
+	return lo > 0
+}
+
+// shiftGeneral shifts; a count from 64 on, or below 0, gives 0.
+func (e *emitter) shiftGeneral(op ir.Op, a, b *node) reg {
+	x, count := e.general(a), e.general(b)
+	ins := asm.SARX
+	if op == ir.Shl {
+		ins = asm.SHLX
+	}
+	y := e.g(ins, r(x), r(count))
+	none := e.gImm(asm.MOV, 0)
+	e.doImm(asm.CMP, 63, r(count))
+	return e.gTied(asm.CMOV(asm.UGT), r(y), r(none))
+}
+
+// clampIndex is KindIndex: the value within [0, size), 0 where size is 0, and
+// the status word set if it was outside.
+func (e *emitter) clampIndex(n *node) reg {
+	x := e.general(n.args[0])
+	size := e.sum(e.graph.dimPoly(n.Size))
+	inside := e.a.NewLabel()
+	result := e.newReg(gpr)
+	e.move(result, x)
+	e.do(asm.CMP, r(x), r(size))
+	e.jumpIf(asm.ULT, inside)
+	one := e.gImm(asm.MOV, 1)
+	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(wordStatus), disp: int32(8 * n.Slot)}, r(one))
+	zero := e.gImm(asm.MOV, 0)
+	last := e.addTo(size, -1)
+	e.do(asm.CMP, r(last), r(zero))
+	last = e.gTied(asm.CMOV(asm.LT), r(last), r(zero))
+	e.do(asm.CMP, r(x), r(zero))
+	last = e.gTied(asm.CMOV(asm.LT), r(last), r(zero))
+	e.move(result, last)
+	e.label(inside)
+	return result
+}
+
+// castGeneral converts a scalar to i64.
+func (e *emitter) castGeneral(a *node) reg {
+	switch a.DType {
+	case ir.I64:
+		return e.general(a)
+	case ir.Bool:
+		return e.flag(a)
+	}
+	if a.Kind == loop.KindLoad && a.DType.IsInt() {
+		return e.loadGeneral(a)
+	}
+	switch a.DType.Compute() {
+	case ir.I32:
+		return e.g(asm.MOVSXD, r(e.g(asm.VMOVD, r(e.vec(a, 0)))))
+	case ir.U32:
+		return e.g(asm.VMOVD, r(e.vec(a, 0)))
+	case ir.F32:
+		return e.floatToGeneral(e.vec(a, 0))
+	}
+	e.unsupported("cast of %v to i64", a.DType)
+	return 0
+}
+
+// widenedLoad loads an integer of any width, or a bool.
+func (e *emitter) widenedLoad(d ir.DType, m operand) reg {
+	switch d {
+	case ir.I8:
+		return e.g(asm.MOVSX8, m)
+	case ir.U8, ir.Bool:
+		return e.g(asm.MOVZX8, m)
+	case ir.I16:
+		return e.g(asm.MOVSX16, m)
+	case ir.U16:
+		return e.g(asm.MOVZX16, m)
+	case ir.I32:
+		return e.g(asm.MOVSXD, m)
+	case ir.U32:
+		in := e.inst(asm.MOV, gpr, []operand{m})
+		in.narrow = true
+		return e.add(in).dst
+	case ir.I64, ir.U64:
+		return e.g(asm.MOV, m)
+	}
+	e.unsupported("loads of %v", d)
+	return 0
+}
+
+// floatToGeneral saturates: the instruction gives the least number for all it
+// cannot represent.
+func (e *emitter) floatToGeneral(x reg) reg {
+	const two63 = 0x5F000000
+	y := e.g(asm.VCVTTSS2SI, r(x))
+	e.do(asm.VUCOMISS, r(x), r(e.constant(two63, 4)))
+	most := e.gImm(asm.MOV, math.MaxInt64)
+	y = e.gTied(asm.CMOV(asm.UGE), r(y), r(most))
+	none := e.gImm(asm.MOV, 0)
+	e.do(asm.VUCOMISS, r(x), r(x))
+	return e.gTied(asm.CMOV(asm.PAR), r(y), r(none))
+}

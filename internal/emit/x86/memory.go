@@ -1,0 +1,365 @@
+package x86
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// access is how the lanes of a value lie in a buffer.
+type access struct {
+	index  *poly // in elements, of lane 0 of copy 0
+	lane   bool  // differs from lane to lane
+	stride *poly // elements from lane to lane; nil if that differs
+}
+
+// accessOf finds how index moves with the lanes.
+func (e *emitter) accessOf(index *node) access {
+	a := access{index: e.graph.polyOf(index)}
+	if !e.varies(index) {
+		return a
+	}
+	a.lane = true
+	v := e.scopes[e.lanes.level].changes.vars
+	laneVar := e.scopes[e.lanes.level].loop.Var
+	stride := &poly{}
+	for _, m := range a.index.monos {
+		at := -1
+		for i, x := range m.atoms {
+			if x.deps.vars&v == 0 && x.deps.locals&e.laneLocal == 0 {
+				continue
+			}
+			if at >= 0 || x.Kind != loop.KindVar || x.Var != laneVar {
+				return a
+			}
+			at = i
+		}
+		if at < 0 {
+			continue
+		}
+		rest := append(append([]*node{}, m.atoms[:at]...), m.atoms[at+1:]...)
+		part := &poly{monos: []mono{{m.coef, rest}}}
+		if len(rest) == 0 {
+			part = &poly{c: m.coef}
+		}
+		stride = stride.plus(part, 1)
+	}
+	a.stride = stride
+	return a
+}
+
+// unit tells whether lanes lie one after the other.
+func (a *access) unit() bool {
+	if a.stride == nil {
+		return false
+	}
+	c, ok := a.stride.constant()
+	return ok && c == 1
+}
+
+// address is where copy u of an access begins.
+func (e *emitter) address(param int, a access, u int) operand {
+	index := a.index
+	if a.stride != nil && u > 0 {
+		index = index.plus(a.stride, int64(u*e.wide()))
+	}
+	return e.pointer(param, index)
+}
+
+// pointer is the address of element index: a pointer for what is known outside
+// the loop being written, an index register for what changes in it, and a
+// displacement.
+func (e *emitter) pointer(param int, index *poly) operand {
+	size := int64(e.k.Params[param].DType.Size())
+	p := index.scaled(size)
+	m := operand{kind: memOperand}
+	outer, here, level := e.split(p)
+	c := p.c
+	if int64(int32(c)) != c || c > math.MaxInt32-1024 {
+		outer.c, c = c, 0
+	}
+	m.disp = int32(c)
+	m.reg = e.base(param, outer, level)
+	switch {
+	case len(here.monos) == 1 && len(here.monos[0].atoms) == 1 && scale1248(here.monos[0].coef):
+		m.index, m.scale = e.atomValue(here.monos[0].atoms[0]), uint8(here.monos[0].coef)
+	case len(here.monos) > 0:
+		m.index, m.scale = e.sum(here), 1
+	}
+	return m
+}
+
+// base is the buffer's address plus p bytes.
+func (e *emitter) base(param int, p *poly, level int) reg {
+	buffer := e.word(wordParams + param)
+	if len(p.monos) == 0 && p.c == 0 {
+		return buffer
+	}
+	return e.keyed(p, 'p', param, level, func() reg {
+		outer, here, below := e.split(p)
+		x := buffer
+		if len(here.monos) > 0 && len(outer.monos) > 0 {
+			x = e.base(param, outer, below)
+		} else {
+			here = p
+		}
+		for _, m := range here.monos {
+			x = e.plusMono(x, m)
+		}
+		return e.addTo(x, p.c)
+	})
+}
+
+// element is the address of a scalar load.
+func (e *emitter) element(n *node) operand {
+	return e.pointer(n.Param, e.graph.polyOf(n.args[0]))
+}
+
+// foldable tells whether a load can be the memory operand of the instruction
+// that uses it: full registers of 32-bit elements, used once, here.
+func (e *emitter) foldable(n *node) bool {
+	if n.Kind != loop.KindLoad || len(n.args) != 1 || n.uses != 1 || n.DType.Size() != 4 {
+		return false
+	}
+	if !e.inVector() || e.lanes.tail != 0 || e.depth(n.deps) < e.at || !e.varies(n.args[0]) {
+		return false
+	}
+	a := e.accessOf(n.args[0])
+	return a.unit()
+}
+
+func (e *emitter) foldLoad(n *node, u int) (operand, bool) {
+	if !e.foldable(n) {
+		return operand{}, false
+	}
+	return e.address(n.Param, e.accessOf(n.args[0]), u), true
+}
+
+// load reads lanes of 32 bits, widening narrow types.
+func (e *emitter) load(n *node, u int) reg {
+	if !e.varies(n) {
+		return e.loadScalar(n)
+	}
+	a := e.accessOf(n.args[0])
+	var k reg
+	if len(n.args) == 2 {
+		k = e.maskOf(n.args[1], u)
+		if e.lanes.tail != 0 {
+			k = e.kmask(asm.KANDW, r(k), r(e.lanes.tail))
+		}
+	} else {
+		k = e.lanes.tail
+	}
+	switch {
+	case e.stopped():
+		return 0
+	case !a.lane:
+		return e.loadSame(n, k)
+	case a.unit():
+		return e.loadLanes(n.DType, e.address(n.Param, a, u), k)
+	}
+	return e.gather(n, a, u, k)
+}
+
+// loadSame reads one element into the lanes of k, 0 into the others.
+func (e *emitter) loadSame(n *node, k reg) reg {
+	if e.isa == AVX2 || n.DType.Size() != 4 || len(n.args) == 1 {
+		if len(n.args) == 2 {
+			e.needOneLane("a conditional load of one %v", n.DType)
+			return 0
+		}
+		return e.loadScalar(n)
+	}
+	return e.vZero(k, asm.VBROADCASTSS, e.element(n))
+}
+
+var (
+	loadOps = map[ir.DType]asm.Op{
+		ir.F32: asm.VMOVUPS, ir.I32: asm.VMOVUPS, ir.U32: asm.VMOVUPS,
+		ir.I8: asm.VPMOVSXBD, ir.U8: asm.VPMOVZXBD, ir.Bool: asm.VPMOVZXBD,
+		ir.I16: asm.VPMOVSXWD, ir.U16: asm.VPMOVZXWD, ir.BF16: asm.VPMOVZXWD, ir.F16: asm.VCVTPH2PS,
+	}
+	storeOps = map[ir.DType]asm.Op{
+		ir.F32: asm.VMOVUPS, ir.I32: asm.VMOVUPS, ir.U32: asm.VMOVUPS,
+		ir.I8: asm.VPMOVDB, ir.U8: asm.VPMOVDB, ir.Bool: asm.VPMOVDB,
+		ir.I16: asm.VPMOVDW, ir.U16: asm.VPMOVDW, ir.BF16: asm.VPMOVDW,
+	}
+)
+
+// loadLanes reads elements that lie one after the other.
+func (e *emitter) loadLanes(d ir.DType, m operand, k reg) reg {
+	op, ok := loadOps[d]
+	if !ok {
+		e.needOneLane("loads of %v", d)
+		return 0
+	}
+	var x reg
+	switch {
+	case k == 0:
+		x = e.v(op, m)
+	case e.isa == AVX512:
+		x = e.vZero(k, op, m)
+	case d.Size() == 4:
+		return e.v(asm.VMASKMOVPS, r(k), m)
+	default:
+		e.needOneLane("conditional loads of %v", d)
+		return 0
+	}
+	if d == ir.BF16 {
+		x = e.vImm(asm.VPSLLD, 16, r(x))
+	}
+	return x
+}
+
+// loadScalar reads one element and fills the register with it; 0 where the
+// condition is false.
+func (e *emitter) loadScalar(n *node) reg {
+	if len(n.args) == 1 {
+		return e.loadOne(n.DType, e.element(n))
+	}
+	flag := e.flag(n.args[1])
+	m := e.element(n)
+	skip := e.a.NewLabel()
+	x := e.newReg(vec)
+	in := e.slab.new()
+	in.kind, in.dst = zeroing, x
+	e.add(in)
+	e.do(asm.TEST, r(flag), r(flag))
+	e.jumpIf(asm.EQ, skip)
+	e.move(x, e.loadOne(n.DType, m))
+	e.label(skip)
+	return x
+}
+
+func (e *emitter) loadOne(d ir.DType, m operand) reg {
+	switch d {
+	case ir.F32, ir.I32, ir.U32:
+		return e.v(asm.VBROADCASTSS, m)
+	case ir.I8:
+		return e.broadcastGeneral(e.g(asm.MOVSX8, m), asm.VPBROADCASTD)
+	case ir.U8, ir.Bool:
+		return e.broadcastGeneral(e.g(asm.MOVZX8, m), asm.VPBROADCASTD)
+	case ir.I16:
+		return e.broadcastGeneral(e.g(asm.MOVSX16, m), asm.VPBROADCASTD)
+	case ir.U16:
+		return e.broadcastGeneral(e.g(asm.MOVZX16, m), asm.VPBROADCASTD)
+	case ir.F16:
+		x := e.broadcastGeneral(e.g(asm.MOVZX16, m), asm.VPBROADCASTD)
+		return e.v(asm.VBROADCASTSS, r(e.vLen(asm.L128, asm.VCVTPH2PS, r(x))))
+	case ir.BF16:
+		return e.vImm(asm.VPSLLD, 16, r(e.broadcastGeneral(e.g(asm.MOVZX16, m), asm.VPBROADCASTD)))
+	}
+	e.unsupported("loads of %v", d)
+	return 0
+}
+
+// loadMask reads bools.
+func (e *emitter) loadMask(n *node, u int) reg {
+	if !e.varies(n) {
+		return e.maskFromFlag(e.flag(n))
+	}
+	return e.maskFromLanes(e.load(n, u))
+}
+
+// loadGeneral reads a scalar integer or bool; 0 where its condition is false.
+func (e *emitter) loadGeneral(n *node) reg {
+	if len(n.args) == 1 {
+		return e.widenedLoad(n.DType, e.element(n))
+	}
+	flag := e.flag(n.args[1])
+	m := e.element(n)
+	skip := e.a.NewLabel()
+	x := e.newReg(gpr)
+	e.move(x, e.gImm(asm.MOV, 0))
+	e.do(asm.TEST, r(flag), r(flag))
+	e.jumpIf(asm.EQ, skip)
+	e.move(x, e.widenedLoad(n.DType, m))
+	e.label(skip)
+	return x
+}
+
+// gather reads 32-bit elements that do not lie one after the other.
+func (e *emitter) gather(n *node, a access, u int, k reg) reg {
+	if e.isa == AVX2 || n.DType.Size() != 4 {
+		e.needOneLane("gathers of %v", n.DType)
+		return 0
+	}
+	if k == 0 {
+		k = e.constMask(true)
+	}
+	if index, ok := e.laneOffsets(a.stride); ok {
+		m := e.address(n.Param, a, u)
+		m = e.vectorIndex(m, index, 4)
+		return e.gatherInto(asm.VGATHERDPS, e.zero(), k, m)
+	}
+	wide := e.wideVec(n.args[0], u)
+	var half [2]reg
+	for i := range half {
+		m := operand{kind: memOperand, reg: e.word(wordParams + n.Param), index: wide[i], scale: 4, byVec: true}
+		half[i] = e.gatherInto(asm.VGATHERQPS, e.zero(), e.maskHalf(k, i), m)
+	}
+	return e.joinHalves(half[0], half[1])
+}
+
+// gatherInto clears its mask as it goes, so it gets a copy.
+func (e *emitter) gatherInto(op asm.Op, old, k reg, m operand) reg {
+	own := e.newReg(mask)
+	e.move(own, k)
+	in := e.inst(op, vec, []operand{r(old), m})
+	in.mask, in.tied, in.early = own, true, true
+	return e.add(in).dst
+}
+
+// vectorIndex makes m the base of a gather or scatter; an index register it has
+// is added to its base first.
+func (e *emitter) vectorIndex(m operand, index reg, scale uint8) operand {
+	if m.index != 0 {
+		m = operand{kind: memOperand, reg: e.g(asm.LEA, m)}
+	}
+	m.index, m.scale, m.byVec = index, scale, true
+	return m
+}
+
+// laneOffsets is lane*stride in 32-bit lanes, where that is sure to fit.
+func (e *emitter) laneOffsets(stride *poly) (reg, bool) {
+	if stride == nil {
+		return 0, false
+	}
+	most, ok := stride.upper()
+	if !ok || most > math.MaxInt32/64 {
+		return 0, false
+	}
+	if c, ok := stride.constant(); ok {
+		return e.laneNumbers(int32(c)), true
+	}
+	x := e.broadcastGeneral(e.sum(stride), asm.VPBROADCASTD)
+	return e.v(asm.VPMULLD, r(x), r(e.laneNumbers(1))), true
+}
+
+// laneNumbers is step times the number of each 32-bit lane.
+func (e *emitter) laneNumbers(step int32) reg {
+	key := constKey{bits: uint64(uint32(step)), kind: dataOperand, class: vec, elem: 4}
+	x := e.consts[key]
+	if x == 0 {
+		var b []byte
+		for i := range int32(e.wide()) {
+			b = binary.LittleEndian.AppendUint32(b, uint32(i*step))
+		}
+		x = e.once(vec, asm.VMOVUPS, data(b))
+		e.consts[key] = x
+	}
+	return x
+}
+
+// maskHalf is the mask of the low or high half of the lanes.
+func (e *emitter) maskHalf(k reg, half int) reg {
+	if half == 0 || k == 0 {
+		return k
+	}
+	in := e.inst(asm.KSHIFTRW, mask, []operand{r(k)})
+	in.imm, in.hasImm = 8, true
+	return e.add(in).dst
+}

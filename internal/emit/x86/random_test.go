@@ -1,0 +1,45 @@
+package x86
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop/looptest"
+)
+
+// Random kernels must agree with the interpreter bit for bit.
+func TestRandom(t *testing.T) {
+	config := looptest.Config{
+		DTypes:      []ir.DType{ir.F32, ir.I32, ir.U32, ir.Bool, ir.I64, ir.I8, ir.U8, ir.I16, ir.U16, ir.F16, ir.BF16},
+		Op:          func(op ir.Op, from ir.DType) bool { return exact(op) },
+		WildIndices: true,
+		MaxTrip:     150,
+	}
+	eachISA(t, func(t *testing.T, isa ISA) {
+		ran, refused := 0, map[string]int{}
+		for seed := range uint64(600) {
+			c := looptest.Random(rand.New(rand.NewPCG(seed, 7)), config)
+			err := checkCase(c, isa)
+			switch {
+			case errors.Is(err, ErrUnsupported):
+				refused[err.Error()]++
+			case err != nil:
+				t.Fatalf("seed %d: %v", seed, err)
+			default:
+				ran++
+			}
+		}
+		t.Logf("%d ran, refused %v", ran, refused)
+	})
+}
+
+// exact are the operations whose results are the same bits everywhere.
+func exact(op ir.Op) bool {
+	switch op {
+	case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow:
+		return false
+	}
+	return true
+}

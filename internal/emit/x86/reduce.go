@@ -1,0 +1,181 @@
+package x86
+
+import (
+	"math"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// A reduction over lanes starts from the identity of its operation in each
+// lane of each copy, ends with a fixed tree over copies and then lanes, and is
+// combined with the local's value last.
+
+// identity is the bits that leave any other operand of op as it is: for a sum
+// -0, as 0 + -0 is 0.
+func identity(op ir.Op, d ir.DType) (bits uint64, ok bool) {
+	unsigned := d.IsUnsigned()
+	size := 32
+	if d == ir.I64 {
+		size = 64
+	}
+	float := d.Compute() == ir.F32
+	switch op {
+	case ir.Add:
+		if float {
+			return uint64(f32bits(float32(math.Copysign(0, -1)))), true
+		}
+		return 0, true
+	case ir.Mul:
+		if float {
+			return uint64(f32bits(1)), true
+		}
+		return 1, true
+	case ir.Max, ir.Min:
+		low := op == ir.Max
+		switch {
+		case float && low:
+			return uint64(f32bits(float32(math.Inf(-1)))), true
+		case float:
+			return uint64(f32bits(float32(math.Inf(1)))), true
+		case unsigned && low:
+			return 0, true
+		case unsigned:
+			return math.MaxUint64 >> (64 - size), true
+		case low:
+			return 1 << (size - 1), true
+		}
+		return math.MaxInt64 >> (64 - size), true
+	case ir.And:
+		return math.MaxUint64 >> (64 - size), true
+	case ir.Or:
+		return 0, true
+	}
+	return 0, false
+}
+
+func f32bits(x float32) uint32 { return math.Float32bits(x) }
+
+// startPartials gives each reduced local lanes that hold the identity.
+func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local]*partials {
+	all := map[*loop.Local]*partials{}
+	for _, s := range sums {
+		p := &partials{op: s.Op}
+		id, ok := e.identityLanes(s.Op, s.Local.DType)
+		if !ok {
+			e.needOneLane("%v over %v", s.Op, s.Local.DType)
+			return all
+		}
+		for range copies {
+			p.vals = append(p.vals, e.fresh(id))
+		}
+		all[s.Local] = p
+	}
+	return all
+}
+
+func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
+	bits, ok := identity(op, d)
+	switch {
+	case d == ir.Bool:
+		return val{e.constMask(op == ir.And)}, op == ir.And || op == ir.Or
+	case d == ir.I64:
+		if e.isa == AVX2 {
+			return val{}, false
+		}
+		x := e.constant(bits, 8)
+		return val{x, x}, ok
+	case !computable(d) || d != d.Compute():
+		return val{}, false
+	}
+	return val{e.constant(bits, 4)}, ok
+}
+
+// orIdentity replaces the lanes outside the tail by the identity of op.
+func (e *emitter) orIdentity(op ir.Op, d ir.DType, v val) val {
+	id, _ := e.identityLanes(op, d)
+	k := e.lanes.tail
+	switch {
+	case d == ir.Bool && op == ir.And:
+		return val{e.kmask(asm.KORW, r(v[0]), r(e.kmask(asm.KNOTW, r(k))))}
+	case d == ir.Bool:
+		return val{e.kmask(asm.KANDW, r(v[0]), r(k))}
+	case d == ir.I64:
+		return e.blendWide(k, v, id)
+	}
+	return val{e.blend(k, r(v[0]), id[0])}
+}
+
+// reduce folds the lanes of p and combines them with the local.
+func (e *emitter) reduce(l *loop.Local, p *partials) {
+	d := l.DType
+	home := e.locals[l]
+	if home == nil || p == nil {
+		e.unsupported("local %s is accumulated before it is set", l.Name)
+		return
+	}
+	vals := p.vals
+	for len(vals) > 1 {
+		half := len(vals) / 2
+		var next []val
+		for i := range half {
+			next = append(next, e.combine(p.op, d, vals[2*i], vals[2*i+1]))
+		}
+		vals = next
+	}
+	total := e.foldLanes(p.op, d, vals[0])
+	if e.stopped() {
+		return
+	}
+	e.assign(home.vals[0], e.combineScalar(p.op, d, home.vals[0], total), true)
+	e.changed(deps{locals: bitOf(e.graph, e.graph.locals, l)})
+}
+
+// foldLanes combines all lanes; the result fills the register, or for i64 is in
+// a general one.
+func (e *emitter) foldLanes(op ir.Op, d ir.DType, v val) val {
+	if d == ir.Bool {
+		return val{e.foldMask(op, v[0])}
+	}
+	if d == ir.I64 {
+		x := e.combineWide(op, val{v[0]}, val{v[1]})[0]
+		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0x4E, r(x), r(x))})[0]
+		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0xB1, r(x), r(x))})[0]
+		x = e.combineWide(op, val{x}, val{e.vImm(asm.VPSHUFD, 0x4E, r(x))})[0]
+		return val{e.g(asm.VMOVQ, r(x))}
+	}
+	x := v[0]
+	both := func(y reg) { x = e.binary(op, d, x, r(y)) }
+	if e.isa == AVX512 {
+		both(e.vImm(asm.VSHUFF32X4, 0x4E, r(x), r(x)))
+		both(e.vImm(asm.VSHUFF32X4, 0xB1, r(x), r(x)))
+	} else {
+		both(e.vImm(asm.VPERM2F128, 0x01, r(x), r(x)))
+	}
+	both(e.vImm(asm.VPERMILPS, 0x4E, r(x)))
+	both(e.vImm(asm.VPERMILPS, 0xB1, r(x)))
+	return val{x}
+}
+
+// foldMask is true in all lanes if op over the lanes of k is.
+func (e *emitter) foldMask(op ir.Op, k reg) reg {
+	cc := asm.NE // some lane
+	var flag reg
+	if e.isa == AVX512 {
+		e.do(asm.KORTESTW, r(k), r(k))
+		if op == ir.And {
+			cc = asm.ULT // carry: every lane
+		}
+		flag = e.g(asm.SET(cc))
+	} else {
+		bits := e.g(asm.VMOVMSKPS, r(k))
+		want := int64(0)
+		if op == ir.And {
+			want, cc = 0xFF, asm.EQ
+		}
+		e.doImm(asm.CMP, want, r(bits)).narrow = true
+		flag = e.g(asm.SET(cc))
+	}
+	return e.maskFromFlag(e.g(asm.MOVZX8, r(flag)))
+}

@@ -1,0 +1,204 @@
+package x86
+
+import (
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// store writes a value, of each lane or of the one there is.
+func (e *emitter) store(s *loop.Store, u int) {
+	index, value := e.graph.node(s.Index), e.graph.node(s.Value)
+	var valid *node
+	if s.Valid != nil {
+		valid = e.graph.node(s.Valid)
+	}
+	if e.inVector() {
+		e.storeVector(s.Param, index, value, valid, u)
+	} else {
+		e.storeScalar(s.Param, index, value, valid)
+	}
+	e.changed(deps{params: e.graph.paramBit(s.Param)})
+}
+
+// uncast returns the operand of a cast to a narrower type that the store does
+// by itself: the value is not needed rounded in lanes.
+func uncast(n *node) *node {
+	if n.Kind != loop.KindApply || n.Op != ir.Cast || n.uses > 1 {
+		return n
+	}
+	from, to := n.args[0].DType, n.DType
+	if from == to.Compute() && from != to && (from == ir.F32 || from.IsInt()) {
+		return n.args[0]
+	}
+	return n
+}
+
+func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
+	d := e.k.Params[param].DType
+	k := e.lanes.tail
+	if valid != nil {
+		v := e.maskOf(valid, u)
+		if k != 0 {
+			v = e.kmask(asm.KANDW, r(v), r(k))
+		}
+		k = v
+	}
+	a := e.accessOf(index)
+	if !a.lane {
+		e.needOneLane("a store to one element by several lanes")
+		return
+	}
+	if d == ir.I64 {
+		e.storeWide(param, index, a, e.wideVec(value, u), k, u)
+		return
+	}
+	var x reg
+	if d == ir.Bool {
+		x = e.maskOf(value, u)
+	} else {
+		x = e.vec(uncast(value), u)
+	}
+	if e.stopped() {
+		return
+	}
+	if !a.unit() {
+		e.scatter(param, index, a, x, k, u)
+		return
+	}
+	m := e.address(param, a, u)
+	if e.isa == AVX512 {
+		e.storeLanes(d, m, x, k)
+	} else {
+		e.storeLanes2(d, m, x, k)
+	}
+}
+
+// storeLanes writes lanes one after the other, with AVX-512.
+func (e *emitter) storeLanes(d ir.DType, m operand, x, k reg) {
+	if d == ir.F16 {
+		e.doImm(asm.VCVTPS2PH, 0, m, r(x)).mask = k
+		return
+	}
+	switch d {
+	case ir.Bool:
+		x = e.oneWhere(x, 1)
+	case ir.BF16:
+		x = e.roundToBF16(x)
+	}
+	op, ok := storeOps[d]
+	if !ok {
+		e.needOneLane("stores of %v", d)
+		return
+	}
+	e.do(op, m, r(x)).mask = k
+}
+
+// storeLanes2 is storeLanes with AVX2, where only types of 4 bytes have masks.
+func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
+	if d.Size() == 4 && k != 0 {
+		e.do(asm.VMASKMOVPS, m, r(k), r(x))
+		return
+	}
+	if k != 0 {
+		e.needOneLane("conditional stores of %v", d)
+		return
+	}
+	switch d {
+	case ir.F32, ir.I32, ir.U32:
+		e.do(asm.VMOVUPS, m, r(x))
+	case ir.F16:
+		e.doImm(asm.VCVTPS2PH, 0, m, r(x))
+	case ir.BF16:
+		e.do(asm.VMOVUPS, m, r(e.lowWords(e.roundToBF16(x)))).len = asm.L128
+	case ir.I16, ir.U16:
+		e.do(asm.VMOVUPS, m, r(e.lowWords(x))).len = asm.L128
+	case ir.Bool:
+		e.do(asm.VMOVQ, m, r(e.lowBytes(e.oneWhere(x, 1))))
+	case ir.I8, ir.U8:
+		e.do(asm.VMOVQ, m, r(e.lowBytes(x)))
+	default:
+		e.needOneLane("stores of %v", d)
+	}
+}
+
+// scatter writes 32-bit lanes that do not lie one after the other.
+func (e *emitter) scatter(param int, index *node, a access, x, k reg, u int) {
+	if e.isa == AVX2 || e.k.Params[param].DType.Size() != 4 {
+		e.needOneLane("scatters of %v", e.k.Params[param].DType)
+		return
+	}
+	if k == 0 {
+		k = e.constMask(true)
+	}
+	if offsets, ok := e.laneOffsets(a.stride); ok {
+		e.scatterFrom(asm.VSCATTERDPS, e.vectorIndex(e.address(param, a, u), offsets, 4), x, k)
+		return
+	}
+	wide := e.wideVec(index, u)
+	for i := range wide {
+		m := operand{kind: memOperand, reg: e.word(wordParams + param), index: wide[i], scale: 4, byVec: true}
+		e.scatterFrom(asm.VSCATTERQPS, m, e.half(x, i), e.maskHalf(k, i))
+	}
+}
+
+// scatterFrom gives the instruction, which clears its mask, one of its own.
+func (e *emitter) scatterFrom(op asm.Op, m operand, x, k reg) {
+	own := e.newReg(mask)
+	e.move(own, k)
+	in := e.inst(op, classes, []operand{m, r(x)})
+	in.mask = own
+	e.add(in)
+}
+
+// storeScalar writes one element, unless valid is false.
+func (e *emitter) storeScalar(param int, index, value, valid *node) {
+	d := e.k.Params[param].DType
+	var flag reg
+	if valid != nil {
+		flag = e.flag(valid)
+	}
+	var x reg
+	switch d {
+	case ir.I64:
+		x = e.general(value)
+	case ir.Bool:
+		x = e.flag(value)
+	default:
+		x = e.vec(uncast(value), 0)
+	}
+	m := e.pointer(param, e.graph.polyOf(index))
+	if e.stopped() {
+		return
+	}
+	skip := e.a.NewLabel()
+	if valid != nil {
+		e.do(asm.TEST, r(flag), r(flag))
+		e.jumpIf(asm.EQ, skip)
+	}
+	e.storeOne(d, m, x)
+	e.label(skip)
+}
+
+func (e *emitter) storeOne(d ir.DType, m operand, x reg) {
+	switch d {
+	case ir.I64:
+		e.do(asm.MOV, m, r(x))
+	case ir.Bool:
+		e.do(asm.MOVB, m, r(x))
+	case ir.F32, ir.I32, ir.U32:
+		e.do(asm.VMOVSS, m, r(x))
+	case ir.I8, ir.U8:
+		e.do(asm.MOVB, m, r(e.g(asm.VMOVD, r(x))))
+	case ir.I16, ir.U16:
+		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(x))))
+	case ir.F16:
+		in := e.inst(asm.VCVTPS2PH, vec, []operand{r(x)})
+		in.hasImm, in.len = true, asm.L128
+		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(e.add(in).dst))))
+	case ir.BF16:
+		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(e.roundToBF16(x)))))
+	default:
+		e.unsupported("stores of %v", d)
+	}
+}

@@ -1,0 +1,149 @@
+package x86
+
+import "github.com/sinterml/sinter/internal/emit/x86/asm"
+
+// This file is the code between loop IR and machine code: instructions of the
+// machine on virtual registers, in a tree of blocks so that what does not
+// change in a loop can be put before it while the loop is being built.
+
+// reg is a virtual register; 0 is none.
+type reg int32
+
+// class is the register file of a virtual register.
+type class uint8
+
+const (
+	gpr  class = iota
+	vec        // xmm, ymm, zmm
+	mask       // k1 to k7; AVX-512 alone
+	classes
+)
+
+// vreg is what is known about a virtual register.
+type vreg struct {
+	class class
+	fixed int8  // physical register it is bound to from outside, or -1
+	remat *inst // makes the value anew from nothing but RDI and constants
+}
+
+type operandKind uint8
+
+const (
+	noOperand operandKind = iota
+	regOperand
+	memOperand
+	constOperand // of the pool: one element for all lanes
+	dataOperand  // of the pool: a vector
+)
+
+// operand is a source, or the target of a store.
+type operand struct {
+	kind   operandKind
+	scale  uint8 // memory: of index; 0 where there is none
+	elem   uint8 // constant: bytes of the element
+	bcast  bool  // memory: one element for all lanes
+	byVec  bool  // memory: index is a vector, of a gather or scatter
+	noBase bool  // memory: base is the argument block
+	reg    reg   // or memory: base
+	index  reg
+	disp   int32
+	bits   uint64
+	data   []byte
+}
+
+func r(x reg) operand { return operand{kind: regOperand, reg: x} }
+
+func argWord(word int) operand {
+	return operand{kind: memOperand, noBase: true, disp: int32(8 * word)}
+}
+
+func bits32(b uint32) operand { return operand{kind: constOperand, elem: 4, bits: uint64(b)} }
+
+func bits64(b uint64) operand { return operand{kind: constOperand, elem: 8, bits: b} }
+
+type instKind uint8
+
+const (
+	plain     instKind = iota
+	zeroing            // dst = 0
+	fused              // dst = ±src[0]*src[1] ± src[2], see fmaOp
+	labelHere          // bind label
+	jump               // to label
+	jumpIf             // to label on cc
+	loopStart          // of the live ranges; not code
+	loopEnd
+	alignLoop
+	moveReg // dst = src[0], of any class
+	divide  // dst = src[0] / src[1], or the remainder: imm
+)
+
+// inst is an instruction. Its operands in assembler order are dst, the sources,
+// the immediate. With tied, dst is the first source's register, which is not
+// named twice.
+type inst struct {
+	kind   instKind
+	tied   bool
+	hasImm bool
+	zero   bool // mask clears the lanes it leaves out
+	early  bool // dst differs from all sources but the tied one, and the mask is overwritten
+	narrow bool // general registers at 32 bits
+	n      uint8
+	len    asm.Length
+	cc     asm.CC
+	negMul bool // fused: -src[0]*src[1]
+	negAdd bool // fused: - src[2]
+	op     asm.Op
+	label  asm.Label
+	dst    reg
+	mask   reg
+	src    [3]operand
+	imm    int64
+}
+
+// block is a list of instructions and blocks.
+type block struct{ items []item }
+
+type item struct {
+	in  *inst
+	sub *block
+}
+
+// instSlab hands out instructions in bulk.
+type instSlab struct{ free []inst }
+
+func (s *instSlab) new() *inst {
+	if len(s.free) == 0 {
+		s.free = make([]inst, 128)
+	}
+	in := &s.free[0]
+	s.free = s.free[1:]
+	return in
+}
+
+// flatten lays the tree out in order.
+func (b *block) flatten(to []*inst) []*inst {
+	for _, it := range b.items {
+		if it.sub != nil {
+			to = it.sub.flatten(to)
+			continue
+		}
+		to = append(to, it.in)
+	}
+	return to
+}
+
+// uses calls f for every register that in reads.
+func (in *inst) uses(f func(reg)) {
+	for i := range in.n {
+		o := &in.src[i]
+		if o.reg != 0 {
+			f(o.reg)
+		}
+		if o.index != 0 {
+			f(o.index)
+		}
+	}
+	if in.mask != 0 {
+		f(in.mask)
+	}
+}

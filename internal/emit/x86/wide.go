@@ -1,0 +1,331 @@
+package x86
+
+import (
+	"encoding/binary"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// i64 lanes take two registers: lanes 0 to 7 and 8 to 15. AVX-512 alone has
+// them; with AVX2 such loops run lane by lane.
+
+// wideLanes computes an i64 that differs from lane to lane.
+func (e *emitter) wideLanes(n *node, u int) val {
+	if e.isa == AVX2 {
+		e.needOneLane("i64 lanes")
+		return val{}
+	}
+	switch n.Kind {
+	case loop.KindVar:
+		return e.positions(u)
+	case loop.KindLoad:
+		return e.loadWide(n, u)
+	case loop.KindIndex:
+		return e.clampWide(n, u)
+	case loop.KindApply:
+		return e.applyWide(n, u)
+	}
+	e.unsupported("i64 of kind %d", n.Kind)
+	return val{}
+}
+
+// both applies f to the halves.
+func both(f func(i int) reg) val { return val{f(0), f(1)} }
+
+// positions is the value of the lane variable.
+func (e *emitter) positions(u int) val {
+	v := e.broadcastGeneral(e.scopes[e.lanes.level].v, asm.VPBROADCASTQ)
+	return both(func(i int) reg { return e.v(asm.VPADDQ, r(v), r(e.wideNumbers(u*e.wide()+8*i))) })
+}
+
+// wideNumbers is from, from+1, ... in 64-bit lanes.
+func (e *emitter) wideNumbers(from int) reg {
+	key := constKey{bits: uint64(from), kind: dataOperand, class: vec, elem: 8}
+	x := e.consts[key]
+	if x == 0 {
+		var b []byte
+		for i := range 8 {
+			b = binary.LittleEndian.AppendUint64(b, uint64(from+i))
+		}
+		x = e.once(vec, asm.VMOVUPS, data(b))
+		e.consts[key] = x
+	}
+	return x
+}
+
+func (e *emitter) applyWide(n *node, u int) val {
+	a := n.args
+	switch n.Op {
+	case ir.Cast:
+		return e.castWide(a[0], u)
+	case ir.Where:
+		k := e.maskOf(a[0], u)
+		return e.blendWide(k, e.wideVec(a[1], u), e.wideVec(a[2], u))
+	case ir.Neg:
+		x := e.wideVec(a[0], u)
+		return both(func(i int) reg { return e.v(asm.VPSUBQ, r(e.zero()), r(x[i])) })
+	case ir.Abs:
+		x := e.wideVec(a[0], u)
+		return both(func(i int) reg { return e.v(asm.VPABSQ, r(x[i])) })
+	}
+	if len(a) != 2 {
+		e.needOneLane("%v of i64", n.Op)
+		return val{}
+	}
+	x, y := e.wideVec(a[0], u), e.wideVec(a[1], u)
+	if e.stopped() {
+		return val{}
+	}
+	switch n.Op {
+	case ir.IDiv, ir.Mod:
+		if !e.exactAsDouble(a[0]) || !e.exactAsDouble(a[1]) {
+			e.needOneLane("%v of i64", n.Op)
+			return val{}
+		}
+		return both(func(i int) reg { return e.divideWide(n.Op, x[i], y[i]) })
+	case ir.Shl:
+		return both(func(i int) reg { return e.v(asm.VPSLLVQ, r(x[i]), r(y[i])) })
+	case ir.Shr:
+		return both(func(i int) reg {
+			k := e.compare(asm.VPCMPUQ, asm.IntLT, r(y[i]), bits64(64))
+			return e.vZero(k, asm.VPSRAVQ, r(x[i]), r(y[i]))
+		})
+	}
+	return e.combineWide(n.Op, x, y)
+}
+
+var wideOps = map[ir.Op]asm.Op{
+	ir.Add: asm.VPADDQ, ir.Sub: asm.VPSUBQ, ir.Mul: asm.VPMULLQ, ir.Min: asm.VPMINSQ, ir.Max: asm.VPMAXSQ,
+	ir.And: asm.VPANDQ, ir.Or: asm.VPORQ, ir.Xor: asm.VPXORQ,
+}
+
+// combineWide works on one half where the other is absent.
+func (e *emitter) combineWide(op ir.Op, x, y val) val {
+	o, ok := wideOps[op]
+	if !ok || e.isa == AVX2 {
+		e.needOneLane("%v of i64", op)
+		return val{}
+	}
+	var z val
+	for i := range z {
+		if x[i] != 0 {
+			z[i] = e.v(o, r(x[i]), r(y[i]))
+		}
+	}
+	return z
+}
+
+// divideWide is exact for magnitudes below 2^53: then the quotient, rounded to
+// a double, does not reach the next integer.
+func (e *emitter) divideWide(op ir.Op, x, y reg) reg {
+	q := e.v(asm.VDIVPD, r(e.v(asm.VCVTQQ2PD, r(x))), r(e.v(asm.VCVTQQ2PD, r(y))))
+	q = e.v(asm.VCVTTPD2QQ, r(e.floorDouble(q)))
+	if op == ir.IDiv {
+		return q
+	}
+	return e.v(asm.VPSUBQ, r(x), r(e.v(asm.VPMULLQ, r(q), r(y))))
+}
+
+// exactAsDouble proves that the magnitude of n is below 2^52.
+func (e *emitter) exactAsDouble(n *node) bool {
+	hi, ok := e.magnitude(n)
+	return ok && hi < 1<<52
+}
+
+// magnitude bounds |n| by the bounds of loops and sizes.
+func (e *emitter) magnitude(n *node) (int64, bool) {
+	bound := ir.N(0)
+	for _, m := range e.graph.polyOf(n).monos {
+		part := ir.N(int(max(m.coef, -m.coef)))
+		for _, a := range m.atoms {
+			hi, ok := e.atomMagnitude(a)
+			if !ok {
+				return 0, false
+			}
+			part = part.Mul(ir.N(int(hi)))
+		}
+		bound = bound.Add(part)
+	}
+	c := e.graph.polyOf(n).c
+	hi, _ := bound.Plus(int(max(c, -c))).Const()
+	return int64(hi), true
+}
+
+func (e *emitter) atomMagnitude(a *node) (int64, bool) {
+	switch a.Kind {
+	case loop.KindSize, loop.KindIndex:
+		_, hi := a.Size.Bounds()
+		return hi, true
+	case loop.KindVar:
+		for _, s := range e.scopes[1:] {
+			if s.loop.Var == a.Var && s.loop.Lo == nil {
+				return e.graph.polyOf(e.graph.node(s.loop.Hi)).upper()
+			}
+		}
+	case loop.KindApply:
+		switch a.Op {
+		case ir.IDiv:
+			return e.magnitude(a.args[0])
+		case ir.Mod:
+			return e.magnitude(a.args[1])
+		case ir.Cast:
+			if d := a.args[0].DType; d.IsInt() && d.Size() <= 4 || d == ir.Bool {
+				return 1 << 32, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (e *emitter) compareWide(op ir.Op, x, y val) reg {
+	if e.stopped() {
+		return 0
+	}
+	pred := asm.IntEQ
+	if op == ir.Less {
+		pred = asm.IntLT
+	}
+	lo, hi := e.compare(asm.VPCMPQ, pred, r(x[0]), r(y[0])), e.compare(asm.VPCMPQ, pred, r(x[1]), r(y[1]))
+	return e.kmask(asm.KUNPCKBW, r(hi), r(lo))
+}
+
+func (e *emitter) blendWide(k reg, yes, no val) val {
+	return both(func(i int) reg {
+		in := e.inst(asm.VPBLENDMQ, vec, []operand{r(no[i]), r(yes[i])})
+		in.mask = e.maskHalf(k, i)
+		return e.add(in).dst
+	})
+}
+
+// castWide converts lanes of 32 bits to i64.
+func (e *emitter) castWide(a *node, u int) val {
+	switch a.DType.Compute() {
+	case ir.I64:
+		return e.wideVec(a, u)
+	case ir.I32:
+		x := e.vec(a, u)
+		return both(func(i int) reg { return e.v(asm.VPMOVSXDQ, r(e.half(x, i))) })
+	case ir.U32:
+		x := e.vec(a, u)
+		return both(func(i int) reg { return e.v(asm.VPMOVZXDQ, r(e.half(x, i))) })
+	case ir.Bool:
+		k := e.maskOf(a, u)
+		return both(func(i int) reg { return e.vZero(e.maskHalf(k, i), asm.VPBROADCASTQ, bits64(1)) })
+	case ir.F32:
+		x := e.vec(a, u)
+		return both(func(i int) reg { return e.floatToWide(e.half(x, i)) })
+	}
+	e.needOneLane("cast of %v to i64", a.DType)
+	return val{}
+}
+
+// floatToWide saturates as floatToI32 does.
+func (e *emitter) floatToWide(x reg) reg {
+	d := e.v(asm.VCVTPS2PD, r(x))
+	const two63 = 0x43E0000000000000 // 2^63 as f64
+	big := e.compare(asm.VCMPPD, asm.CmpGE, r(d), bits64(two63))
+	number := e.compare(asm.VCMPPD, asm.CmpOrd, r(d), r(d))
+	y := e.vZero(number, asm.VCVTTPD2QQ, r(d))
+	in := e.inst(asm.VPBLENDMQ, vec, []operand{r(y), bits64(1<<63 - 1)})
+	in.mask = big
+	return e.add(in).dst
+}
+
+// clampWide is clampIndex in lanes; the lanes outside the tail do not count.
+func (e *emitter) clampWide(n *node, u int) val {
+	x := e.wideVec(n.args[0], u)
+	if e.stopped() {
+		return val{}
+	}
+	size := e.broadcastGeneral(e.sum(e.graph.dimPoly(n.Size)), asm.VPBROADCASTQ)
+	last := e.v(asm.VPMAXSQ, r(e.v(asm.VPADDQ, r(size), bits64(1<<64-1))), r(e.zero()))
+	lo := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[0]), r(size))
+	hi := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[1]), r(size))
+	bad := e.kmask(asm.KUNPCKBW, r(hi), r(lo))
+	if e.lanes.tail != 0 {
+		bad = e.kmask(asm.KANDW, r(bad), r(e.lanes.tail))
+	}
+	e.do(asm.KORTESTW, r(bad), r(bad))
+	fine := e.a.NewLabel()
+	e.jumpIf(asm.EQ, fine)
+	one := e.gImm(asm.MOV, 1)
+	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(wordStatus), disp: int32(8 * n.Slot)}, r(one))
+	e.label(fine)
+	return both(func(i int) reg {
+		return e.v(asm.VPMINSQ, r(e.v(asm.VPMAXSQ, r(x[i]), r(e.zero()))), r(last))
+	})
+}
+
+// loadWide reads i64 lanes.
+func (e *emitter) loadWide(n *node, u int) val {
+	k := e.lanes.tail
+	if len(n.args) == 2 {
+		v := e.maskOf(n.args[1], u)
+		if k != 0 {
+			v = e.kmask(asm.KANDW, r(v), r(k))
+		}
+		k = v
+	}
+	if e.stopped() {
+		return val{}
+	}
+	a := e.accessOf(n.args[0])
+	if a.unit() {
+		m := e.address(n.Param, a, u)
+		return both(func(i int) reg {
+			m := m
+			m.disp += int32(64 * i)
+			if k == 0 {
+				return e.v(asm.VMOVUPD, m)
+			}
+			return e.vZero(e.maskHalf(k, i), asm.VMOVUPD, m)
+		})
+	}
+	if !a.lane {
+		e.needOneLane("a conditional load of one i64")
+		return val{}
+	}
+	if k == 0 {
+		k = e.constMask(true)
+	}
+	index := e.wideVec(n.args[0], u)
+	if e.stopped() {
+		return val{}
+	}
+	return both(func(i int) reg {
+		m := operand{kind: memOperand, reg: e.word(wordParams + n.Param), index: index[i], scale: 8, byVec: true}
+		return e.gatherInto(asm.VPGATHERQQ, e.zero(), e.maskHalf(k, i), m)
+	})
+}
+
+func (e *emitter) storeWide(param int, index *node, a access, x val, k reg, u int) {
+	if e.stopped() {
+		return
+	}
+	if e.isa == AVX2 {
+		e.needOneLane("stores of i64 lanes")
+		return
+	}
+	if a.unit() {
+		m := e.address(param, a, u)
+		for i := range x {
+			k := e.maskHalf(k, i)
+			e.do(asm.VMOVUPD, m, r(x[i])).mask = k
+			m.disp += 64
+		}
+		return
+	}
+	if k == 0 {
+		k = e.constMask(true)
+	}
+	wide := e.wideVec(index, u)
+	if e.stopped() {
+		return
+	}
+	for i := range x {
+		m := operand{kind: memOperand, reg: e.word(wordParams + param), index: wide[i], scale: 8, byVec: true}
+		e.scatterFrom(asm.VPSCATTERQQ, m, x[i], e.maskHalf(k, i))
+	}
+}

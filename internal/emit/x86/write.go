@@ -1,0 +1,400 @@
+package x86
+
+import (
+	"errors"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// writer assembles code whose registers have their places.
+type writer struct {
+	e       *emitter
+	a       *asm.Asm
+	place   []int8
+	slot    []int32 // byte in the spill area, of registers in memory
+	slots   int     // bytes of the spill area
+	scratch [classes][]uint8
+	base    asm.R
+
+	used [classes]int // scratch registers the instruction uses so far
+	err  error
+}
+
+func (w *writer) spillBytes() int { return (w.slots + 63) &^ 63 }
+
+// giveSlots lays out the spill area, vectors first for their alignment.
+func (w *writer) giveSlots() {
+	w.slot = make([]int32, len(w.place))
+	for _, c := range [...]class{vec, gpr, mask} {
+		size := 8
+		if c == vec {
+			size = w.a.Length().Bytes()
+		}
+		for x, p := range w.place {
+			if v := &w.e.vregs[x]; p == inMemory && v.class == c && v.remat == nil {
+				w.slot[x] = int32(w.slots)
+				w.slots += size
+			}
+		}
+	}
+}
+
+// code assembles instructions in order.
+func (w *writer) code(list []*inst) {
+	if w.slots > 0 {
+		w.a.Op(asm.MOV, w.base, asm.Ptr(argsReg, 8*wordSpill))
+	}
+	for _, in := range list {
+		w.used = [classes]int{}
+		w.inst(in)
+	}
+}
+
+func (w *writer) inst(in *inst) {
+	if in.dst != 0 && w.place[in.dst] == inMemory && w.e.vregs[in.dst].remat == in {
+		return // made anew at each use
+	}
+	switch in.kind {
+	case labelHere:
+		w.a.Bind(in.label)
+	case jump:
+		w.a.Jmp(in.label)
+	case jumpIf:
+		w.a.J(in.cc, in.label)
+	case alignLoop:
+		w.a.Align(32)
+	case loopStart, loopEnd:
+	case moveReg:
+		w.move(in.dst, in.src[0].reg)
+	case divide:
+		w.divide(in)
+	case fused:
+		w.fused(in)
+	default:
+		w.plain(in)
+	}
+}
+
+// phys is an assembler's register.
+func phys(c class, p uint8) asm.Arg {
+	switch c {
+	case vec:
+		return asm.V(p)
+	case mask:
+		return asm.K(p)
+	}
+	return asm.R(p)
+}
+
+// takeScratch is a register to hold a value from memory for one instruction.
+func (w *writer) takeScratch(c class) uint8 {
+	if w.used[c] == len(w.scratch[c]) {
+		w.err = errors.New("an instruction with too many values in memory")
+		w.a.Op(0) // makes the assembler fail as well
+		return 0
+	}
+	p := w.scratch[c][w.used[c]]
+	w.used[c]++
+	return p
+}
+
+// get is the register that holds x, loaded if need be.
+func (w *writer) get(x reg) uint8 {
+	if p := w.place[x]; p >= 0 {
+		return uint8(p)
+	}
+	p := w.takeScratch(w.e.vregs[x].class)
+	w.loadTo(p, x)
+	return p
+}
+
+// loadTo loads x, which is in memory or can be made anew, to a register.
+func (w *writer) loadTo(p uint8, x reg) {
+	v := &w.e.vregs[x]
+	if v.remat != nil {
+		w.write(v.remat, p, nil)
+		return
+	}
+	w.a.Op(slotMove[v.class], phys(v.class, p), w.slotOf(x))
+}
+
+var slotMove = [classes]asm.Op{gpr: asm.MOV, vec: asm.VMOVUPS, mask: asm.KMOVQ}
+
+func (w *writer) slotOf(x reg) asm.M { return asm.Ptr(w.base, int(w.slot[x])) }
+
+// store writes the result p of an instruction back if it lives in memory.
+func (w *writer) store(x reg, p uint8) {
+	if w.place[x] == inMemory {
+		c := w.e.vregs[x].class
+		w.a.Op(slotMove[c], w.slotOf(x), phys(c, p))
+	}
+}
+
+func (w *writer) move(dst, src reg) {
+	c := w.e.vregs[dst].class
+	d := w.place[dst]
+	switch {
+	case d == inMemory:
+		w.store(dst, w.get(src))
+	case w.place[src] == inMemory:
+		w.loadTo(uint8(d), src)
+	default:
+		w.copy(c, uint8(d), uint8(w.place[src]))
+	}
+}
+
+func (w *writer) copy(c class, d, s uint8) {
+	if d == s {
+		return
+	}
+	op := [classes]asm.Op{gpr: asm.MOV, vec: asm.VMOVAPS, mask: asm.KMOVQ}[c]
+	w.a.Op(op, phys(c, d), phys(c, s))
+}
+
+// plain writes an ordinary instruction. The register of a result in memory may
+// be that of a source: sources are read first.
+func (w *writer) plain(in *inst) {
+	var srcs [3]uint8
+	for i := range in.n {
+		if o := &in.src[i]; o.kind == regOperand {
+			srcs[i] = w.get(o.reg)
+		}
+	}
+	d := uint8(0)
+	if in.dst != 0 {
+		c := w.e.vregs[in.dst].class
+		switch p := w.place[in.dst]; {
+		case p >= 0:
+			d = uint8(p)
+		case in.tied && w.place[in.src[0].reg] == inMemory:
+			d = srcs[0]
+		case !in.tied && w.used[c] > 0 && c != mask:
+			d = w.scratch[c][0]
+		default:
+			d = w.takeScratch(c)
+		}
+		if in.tied {
+			w.copy(c, d, srcs[0])
+		}
+	}
+	w.write(in, d, srcs[:])
+	if in.dst != 0 {
+		w.store(in.dst, d)
+	}
+}
+
+// write assembles in with its result in d and its register sources in srcs.
+func (w *writer) write(in *inst, d uint8, srcs []uint8) {
+	var room [8]asm.Arg
+	args := room[:0]
+	general := func(p uint8) asm.Arg {
+		if in.narrow {
+			return asm.R32(p)
+		}
+		return asm.R(p)
+	}
+	register := func(c class, p uint8) asm.Arg {
+		if c == gpr {
+			return general(p)
+		}
+		return phys(c, p)
+	}
+	if in.kind == zeroing || in.n == 0 && in.op == asm.KXNORW {
+		w.fill(in, d)
+		return
+	}
+	if in.dst != 0 {
+		args = append(args, register(w.e.vregs[in.dst].class, d))
+	}
+	for i := range in.n {
+		if i == 0 && in.tied {
+			continue
+		}
+		o := &in.src[i]
+		if o.kind == regOperand {
+			args = append(args, register(w.e.vregs[o.reg].class, srcs[i]))
+			continue
+		}
+		args = append(args, w.operand(o))
+	}
+	if in.hasImm {
+		args = append(args, asm.Imm(in.imm))
+	}
+	if in.len != 0 {
+		args = append(args, in.len)
+	}
+	if in.mask != 0 {
+		k := asm.K(w.get(in.mask))
+		if in.zero {
+			args = append(args, asm.MaskZ(k))
+		} else {
+			args = append(args, asm.Mask(k))
+		}
+	}
+	w.a.Op(in.op, args...)
+}
+
+// fill makes a register of zeros or ones from nothing.
+func (w *writer) fill(in *inst, d uint8) {
+	switch w.e.vregs[in.dst].class {
+	case mask:
+		op := asm.KXORW
+		if in.kind != zeroing {
+			op = in.op
+		}
+		w.a.Op(op, asm.K(d), asm.K(d), asm.K(d))
+	default:
+		w.a.Op(asm.VXORPS, asm.V(d), asm.V(d), asm.V(d), asm.L128)
+	}
+}
+
+func (w *writer) operand(o *operand) asm.Arg {
+	switch o.kind {
+	case constOperand:
+		if o.elem == 8 {
+			return w.a.U64(o.bits)
+		}
+		return w.a.U32(uint32(o.bits))
+	case dataOperand:
+		return w.a.Vec(o.data)
+	case memOperand:
+		return w.memory(o)
+	}
+	w.err = errors.New("an operand of no kind")
+	return nil
+}
+
+func (w *writer) memory(o *operand) asm.M {
+	base := argsReg
+	if !o.noBase {
+		base = asm.R(w.get(o.reg))
+	}
+	var m asm.M
+	switch {
+	case o.byVec:
+		m = asm.VIdx(base, asm.V(w.get(o.index)), int(o.scale), int(o.disp))
+	case o.index != 0:
+		m = asm.Idx(base, asm.R(w.get(o.index)), int(o.scale), int(o.disp))
+	default:
+		m = asm.Ptr(base, int(o.disp))
+	}
+	if o.bcast {
+		m = m.Bcast()
+	}
+	return m
+}
+
+// The multiply-add instructions by the order of their operands and signs: of
+// the product, of the summand.
+var fmaOps = [3][2][2]asm.Op{
+	{{asm.VFMADD132PS, asm.VFMSUB132PS}, {asm.VFNMADD132PS, asm.VFNMSUB132PS}},
+	{{asm.VFMADD213PS, asm.VFMSUB213PS}, {asm.VFNMADD213PS, asm.VFNMSUB213PS}},
+	{{asm.VFMADD231PS, asm.VFMSUB231PS}, {asm.VFNMADD231PS, asm.VFNMSUB231PS}},
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fused writes dst = ±a*b ± c in the form whose destination is a source that
+// already is in the register of dst, with the operand in memory, if any, last.
+func (w *writer) fused(in *inst) {
+	var at [3]uint8
+	memory := -1
+	for i := range at {
+		if in.src[i].kind == regOperand {
+			at[i] = w.get(in.src[i].reg)
+		} else {
+			memory = i
+		}
+	}
+	d, tie := uint8(0), -1
+	if p := w.place[in.dst]; p >= 0 {
+		d = uint8(p)
+		for i := range at {
+			if i != memory && at[i] == d {
+				tie = i
+			}
+		}
+	}
+	if tie < 0 { // a copy of a factor, or of the summand if that is all there is
+		tie = 0
+		if memory == 0 {
+			tie = 1
+		}
+		if w.place[in.dst] == inMemory {
+			d = at[tie]
+			if w.place[in.src[tie].reg] >= 0 {
+				d = w.takeScratch(vec)
+			}
+		}
+		w.copy(vec, d, at[tie])
+	}
+	signs := func(form int) asm.Op { return fmaOps[form][index(in.negMul)][index(in.negAdd)] }
+	last := func(i int) asm.Arg {
+		if i == memory {
+			return w.operand(&in.src[i])
+		}
+		return asm.V(at[i])
+	}
+	switch {
+	case tie == 2 && memory == 0:
+		w.a.Op(signs(2), asm.V(d), asm.V(at[1]), last(0))
+	case tie == 2:
+		w.a.Op(signs(2), asm.V(d), asm.V(at[0]), last(1))
+	case memory == 1-tie:
+		w.a.Op(signs(0), asm.V(d), asm.V(at[2]), last(1-tie))
+	default:
+		w.a.Op(signs(1), asm.V(d), asm.V(at[1-tie]), last(2))
+	}
+	w.store(in.dst, d)
+}
+
+// divide writes the floor of a quotient, or the remainder, of general
+// registers, through RAX and RDX, which are kept free for it.
+func (w *writer) divide(in *inst) {
+	x, y := in.src[0].reg, in.src[1].reg
+	if w.place[x] == inMemory {
+		w.loadTo(uint8(asm.RAX), x)
+	} else {
+		w.copy(gpr, uint8(asm.RAX), uint8(w.place[x]))
+	}
+	divisor := asm.RCX // the scratch register that division does not use itself
+	if p := w.place[y]; p >= 0 {
+		divisor = asm.R(p)
+	} else {
+		w.loadTo(uint8(divisor), y)
+	}
+	done := w.a.NewLabel()
+	w.a.Op(asm.CQO)
+	w.a.Op(asm.IDIV, divisor)
+	result := asm.RAX
+	if in.imm != 0 {
+		result = asm.RDX
+	}
+	// The machine cuts towards zero: where a remainder is left whose sign
+	// differs from the divisor's, the floor is one less.
+	w.a.Op(asm.TEST, asm.RDX, asm.RDX)
+	w.a.J(asm.EQ, done)
+	sign := asm.RDX
+	if in.imm != 0 {
+		sign = asm.RAX
+		w.a.Op(asm.MOV, asm.RAX, asm.RDX)
+	}
+	w.a.Op(asm.XOR, sign, divisor)
+	w.a.J(asm.NOSIGN, done)
+	if in.imm != 0 {
+		w.a.Op(asm.ADD, asm.RDX, divisor)
+	} else {
+		w.a.Op(asm.SUB, asm.RAX, asm.Imm(1))
+	}
+	w.a.Bind(done)
+	if p := w.place[in.dst]; p >= 0 {
+		w.copy(gpr, uint8(p), uint8(result))
+	} else {
+		w.store(in.dst, uint8(result))
+	}
+}
