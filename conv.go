@@ -90,6 +90,11 @@ func Conv(x, w Tensor, o ConvOptions) Tensor {
 	if err != nil {
 		return fail(err, x, w)
 	}
+	for _, k := range w.v.Shape[min(2, len(w.v.Shape)):] {
+		if _, hi := k.Bounds(); hi > maxWindow {
+			return failf([]Tensor{x, w}, "kernel size %v is above %d", k, maxWindow)
+		}
+	}
 	return addChannels(apply(ir.Conv, ir.Attr{Conv: attr}, x, w), o.Bias)
 }
 

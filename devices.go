@@ -69,6 +69,9 @@ func openBest() (*Device, error) {
 }
 
 func openDriver(d device.Driver, index int, name string) (*Device, error) {
+	if d.List == nil && index > 0 {
+		return nil, fmt.Errorf("device %q: there is one %s only", name, d.Name)
+	}
 	dev, err := d.Open(index)
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", name, err)
