@@ -60,7 +60,7 @@ func mathUnary(op ir.Op) func(float64) float64 {
 	case ir.Log:
 		return math.Log
 	case ir.Log2:
-		return math.Log2
+		return log2
 	case ir.Log1p:
 		return math.Log1p
 	case ir.Sin:
@@ -75,6 +75,15 @@ func mathUnary(op ir.Op) func(float64) float64 {
 		return math.Erf
 	}
 	return nil
+}
+
+// log2 is math.Log2, but for arguments near 1: that one splits off the
+// exponent and loses all digits to cancellation just above 1.
+func log2(x float64) float64 {
+	if x > 0.75 && x < 1.5 {
+		return math.Log(x) * math.Log2E
+	}
+	return math.Log2(x)
 }
 
 // BinaryFloat is an operation of two floats that gives one; nil if op is none.
