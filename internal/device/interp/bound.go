@@ -152,7 +152,7 @@ func (s *terms) bound(t ir.DType, r float64) float64 {
 	c := t.Compute()
 	exactBelow := func(t ir.DType) bool { return s.err == 0 && s.abs*unit(t) <= s.grain }
 	switch {
-	case s.unknown, !s.special && m > maxFinite(t):
+	case s.unknown, m > maxFinite(t): // infinities may also come from the others, with the other sign
 		return math.Inf(1)
 	case s.special || exactBelow(t):
 		return 0

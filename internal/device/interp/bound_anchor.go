@@ -6,19 +6,20 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-// absolutes is |x| and |x| + error, the second nil where x is exact.
-func absolutes(v *value) (abs, with []float64) {
-	abs = v.float64s()
-	if v.err != nil {
-		with = make([]float64, len(abs))
-	}
-	for i, x := range abs {
-		abs[i] = math.Abs(x)
-		if with != nil {
-			with[i] = abs[i] + v.err[i]
+// absolutes is |x| and |x| + error of the finite elements, 0 for the others,
+// and x with its infinities and NaNs, nil if there are none.
+func absolutes(v *value) (abs, with, special []float64) {
+	x, e := v.float64s(), v.errors()
+	abs, with = make([]float64, len(x)), make([]float64, len(x))
+	for i, f := range x {
+		if !finite(f) {
+			special = x
+			continue
 		}
+		abs[i] = math.Abs(f)
+		with[i] = abs[i] + e[i]
 	}
-	return abs, with
+	return abs, with, special
 }
 
 // boundProducts bounds sums of n products x*y. times computes, for matrices or
@@ -28,25 +29,22 @@ func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
 	if inexact(c) {
 		return
 	}
-	x, withX := absolutes(c.in[0])
-	y, withY := absolutes(c.in[1])
-	sums := times(x, y)
-	high := sums
-	if withX != nil || withY != nil {
-		if withX == nil {
-			withX = x
-		}
-		if withY == nil {
-			withY = y
-		}
+	x, withX, specialX := absolutes(c.in[0])
+	y, withY, specialY := absolutes(c.in[1])
+	sums, allExact := times(x, y), exact(c.in)
+	high, special := sums, sums
+	if !allExact {
 		high = times(withX, withY)
+	}
+	if specialX != nil || specialY != nil {
+		special = times(c.in[0].float64s(), c.in[1].float64s())
 	}
 	out := c.out[0]
 	s := terms{n: float64(n) + 1, grain: grains(x) * grains(y)}
 	for i, r := range out.float64s() {
 		s.abs, s.err = sums[i], high[i]-sums[i]
-		s.special = !finite(sums[i]) && s.err == 0 || !finite(sums[i]) && exact(c.in)
-		s.unknown = !s.special && !finite(high[i])
+		s.special = allExact && !finite(special[i])
+		s.unknown = !s.special && !finite(special[i]+high[i])
 		out.setBound(i, s.bound(out.t, r))
 	}
 }
@@ -102,17 +100,18 @@ func boundAttention(c *call) {
 		w := a.weights(&e, t, s, head, i, row, key)
 		for d := range a.vWidth {
 			b := w.output(a, &e, t, d)
-			if at := row*a.vWidth + d; finite(y[at]) {
+			switch at := row*a.vWidth + d; {
+			case finite(y[at]) || w.overflow || math.IsInf(b, 1):
 				c.out[0].setBound(at, b)
-			} else if !allExact {
+			case !allExact:
 				c.out[0].setBound(at, math.Inf(1))
 			}
 		}
 		switch {
+		case w.overflow || !finite(lse[row]) && !allExact && w.n > 0:
+			c.out[1].setBound(row, math.Inf(1))
 		case finite(lse[row]):
 			c.out[1].setBound(row, w.logError+(8*w.n+32)*unit(ir.F32)+8*rounding(c.out[1].t, 1, math.Abs(lse[row])))
-		case !allExact && w.n > 0:
-			c.out[1].setBound(row, math.Inf(1))
 		}
 		return nil
 	})
@@ -125,6 +124,7 @@ type weights struct {
 	w, spread []float64 // each key's weight and its error
 	relative  float64   // error of every weight through the order of the sums
 	logError  float64   // of the logarithm of their sum
+	overflow  bool      // a score may leave the range of the compute type
 }
 
 func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head, i, row int, key func(int) int) *weights {
@@ -139,6 +139,7 @@ func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head
 			score += a.mask[at]
 			err += e.mask[at]
 		}
+		w.overflow = w.overflow || finite(score) && math.Abs(score)+err > maxFinite(t.Compute()) || math.IsInf(err, 1)
 		w.keys = append(w.keys, key(j))
 		scores, errs = append(scores, score), append(errs, err)
 		top = max(top, score)
@@ -175,8 +176,12 @@ func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (sc
 	ex, ey := e.q[q*a.width:][:a.width], e.k[k*a.width:][:a.width]
 	var sum, abs, spread float64
 	for i := range x {
-		sum += x[i] * y[i]
-		abs += math.Abs(x[i] * y[i])
+		p := x[i] * y[i]
+		sum += p
+		if !finite(p) && ex[i] == 0 && ey[i] == 0 {
+			continue // certainly infinite or NaN
+		}
+		abs += math.Abs(p)
 		spread += math.Abs(x[i])*ey[i] + math.Abs(y[i])*ex[i] + ex[i]*ey[i]
 	}
 	u := unit(t.Compute())
@@ -186,6 +191,9 @@ func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (sc
 	}
 	scale := math.Abs(a.Scale)
 	score, err = a.Scale*sum, scale*(spread+relative*(abs+spread))
+	if m := max(1, scale) * (abs + spread); !(m <= maxFinite(t.Compute())) {
+		return score, math.Inf(1)
+	}
 	if a.SoftCap != 0 { // its slope is 1 at most
 		score = a.SoftCap * math.Tanh(score/a.SoftCap)
 		err += 4 * transcendental * u * math.Abs(score)
@@ -199,8 +207,14 @@ func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int
 	for j, k := range w.keys {
 		at := k*a.vWidth + d
 		p, v := w.w[j]+w.spread[j], math.Abs(a.v[at])+e.v[at]
+		if !finite(v) && e.v[at] == 0 {
+			continue // certainly infinite or NaN
+		}
 		err += w.spread[j]*math.Abs(a.v[at]) + p*e.v[at]
 		abs += p * v
+	}
+	if w.overflow || w.n*abs > maxFinite(t.Compute()) { // before it is divided by the sum
+		return math.Inf(1)
 	}
 	return err + w.relative*abs + rounding(t, 1, abs)
 }
