@@ -39,6 +39,7 @@ type Leaf struct {
 	Name    string
 	Type    Type
 	Storage any // what the runtime bound, a pointer: leaves that share it compare equal; nil for an Input
+	Number  int // free for a compiler: what the leaf was before passes dropped others
 }
 
 // Graph is a program before compilation: pure operations, each once, in an

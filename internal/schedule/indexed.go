@@ -66,12 +66,12 @@ func (b *builder) scan(n *ir.Node) ([]loop.Stmt, error) {
 		return nil, err
 	}
 	kind := map[string]ir.Op{"sum": ir.ReduceSum, "prod": ir.ReduceProd, "max": ir.ReduceMax}[n.Attr.Mode]
-	acc := &loop.Local{Name: "acc", DType: n.DType}
+	acc := b.newLocal("acc", n.DType.Compute())
 	body := []loop.Stmt{
-		&loop.Set{Local: acc, Value: identity(kind, n.DType)},
+		&loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)},
 		&loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: acc, Value: loop.Apply(foldOp(kind), n.DType, acc.Ref(), e)},
-			b.store(n, idx, acc.Ref()),
+			&loop.Set{Local: acc, Value: loop.Apply(foldOp(kind), acc.DType, acc.Ref(), convert(e, acc.DType))},
+			b.store(n, idx, convert(acc.Ref(), n.DType)),
 		}},
 	}
 	if len(kept) == 0 {
@@ -131,12 +131,12 @@ func (b *builder) segmentReduce(n *ir.Node) ([]loop.Stmt, error) {
 	if n.Attr.Mode == "max" {
 		kind = ir.ReduceMax
 	}
-	acc := &loop.Local{Name: "acc", DType: n.DType}
+	acc := b.newLocal("acc", n.DType.Compute())
 	at[0] = seg.Ref()
 	body := []loop.Stmt{
-		&loop.Set{Local: acc, Value: identity(kind, n.DType)},
-		&loop.Loop{Var: row, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(kind), Value: e}}},
-		b.store(n, at, acc.Ref()),
+		&loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)},
+		&loop.Loop{Var: row, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(kind), Value: convert(e, acc.DType)}}},
+		b.store(n, at, convert(acc.Ref(), n.DType)),
 	}
 	if len(kept) > 0 {
 		body = loop.Collapse(b.nest(kept, loop.Vector, body))

@@ -138,9 +138,9 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 			if err != nil {
 				return nil, err
 			}
-			r.row = append(r.row, &loop.Set{Local: acc, Value: identity(n.Op, n.DType)})
+			r.row = append(r.row, &loop.Set{Local: acc, Value: convert(identity(n.Op, n.DType), acc.DType)})
 			inside = append(inside, stmts...)
-			ref := acc.Ref()
+			ref := convert(acc.Ref(), n.DType)
 			r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
 			if r.needed(n) {
 				after = append(after, r.store(n, r.rowIdx, ref))
@@ -303,8 +303,15 @@ func (r *rowBuilder) reduce(n *ir.Node, at []*loop.Expr) (*loop.Local, []loop.St
 	if err != nil {
 		return nil, nil, err
 	}
-	acc := r.newLocal("acc", n.DType)
-	return acc, []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(n.Op), Value: x}}, nil
+	acc := r.newLocal("acc", n.DType.Compute()) // narrow types are rounded once, at the end
+	return acc, []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(n.Op), Value: convert(x, acc.DType)}}, nil
+}
+
+func convert(e *loop.Expr, d ir.DType) *loop.Expr {
+	if e.DType == d {
+		return e
+	}
+	return loop.Apply(ir.Cast, d, e)
 }
 
 func foldOp(op ir.Op) ir.Op {

@@ -96,10 +96,11 @@ func (c *attentionLoops) row() []loop.Stmt {
 		&loop.Set{Local: safe, Value: c.op(ir.Where, none, c.number(0), top.Ref())},
 		&loop.Set{Local: total, Value: c.number(0)},
 		over("p", loop.Vector, func(j *loop.Var) []loop.Stmt {
-			p := c.op(ir.Exp, c.op(ir.Sub, score(j), safe.Ref()))
+			p := &loop.Local{Name: "p", DType: c.ct} // kept: the store changes what it is made from
 			return []loop.Stmt{
-				&loop.Store{Param: c.scratch, Index: j.Ref(), Value: p},
-				&loop.Acc{Local: total, Op: ir.Add, Value: p},
+				&loop.Set{Local: p, Value: c.op(ir.Exp, c.op(ir.Sub, score(j), safe.Ref()))},
+				&loop.Store{Param: c.scratch, Index: j.Ref(), Value: p.Ref()},
+				&loop.Acc{Local: total, Op: ir.Add, Value: p.Ref()},
 			}
 		}),
 	}

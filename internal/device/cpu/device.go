@@ -1,0 +1,134 @@
+// Package cpu runs programs on the processor: machine code made at run time
+// where the system allows it, Go closures elsewhere.
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// ISA is the instruction set a device emits.
+type ISA uint8
+
+const (
+	Best    ISA = iota // the widest that the processor has
+	Generic            // Go code alone
+	AVX2
+	AVX512
+)
+
+var isaNames = [...]string{"best", "generic", "avx2", "avx512"}
+
+func (i ISA) String() string { return isaNames[i] }
+
+// ParseISA reads the name that String prints.
+func ParseISA(s string) (ISA, error) {
+	for i, name := range isaNames {
+		if name == s {
+			return ISA(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown instruction set %q: one of avx512, avx2, generic", s)
+}
+
+// Options configure a device. The zero value is the best instruction set and
+// GOMAXPROCS threads.
+type Options struct {
+	ISA     ISA
+	Threads int // at most so many workers a run; 0: GOMAXPROCS at the time
+}
+
+// Device runs programs on the processor.
+type Device struct {
+	isa     ISA
+	threads int
+	alloc   jit.Allocator
+	pool    jit.Pool
+	closed  atomic.Bool
+}
+
+// New makes a device. Asking for an instruction set that the processor, or the
+// operating system, lacks is an error.
+func New(o Options) (*Device, error) {
+	host := cpuid.Host()
+	best := Generic
+	switch {
+	case !jit.Available():
+	case host.HasAVX512():
+		best = AVX512
+	case host.HasAVX2():
+		best = AVX2
+	}
+	d := &Device{isa: o.ISA, threads: o.Threads}
+	switch {
+	case o.ISA == Best:
+		d.isa = best
+	case o.ISA > AVX512:
+		return nil, fmt.Errorf("cpu: no instruction set %d", o.ISA)
+	case o.ISA > best:
+		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, best)
+	}
+	if o.Threads < 0 {
+		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
+	}
+	return d, nil
+}
+
+// ISA is the instruction set that the device emits.
+func (d *Device) ISA() ISA { return d.isa }
+
+// target is the assembler's name for the instruction set.
+func (d *Device) target() x86.ISA {
+	if d.isa == AVX512 {
+		return x86.AVX512
+	}
+	return x86.AVX2
+}
+
+// workers is how many threads a run that starts now may use.
+func (d *Device) workers() int {
+	procs := runtime.GOMAXPROCS(0)
+	if d.threads > 0 {
+		return min(d.threads, procs)
+	}
+	return procs
+}
+
+// Stats counts memory outside the Go heap.
+func (d *Device) Stats() device.MemStats {
+	s := d.alloc.Stats()
+	return device.MemStats{Allocated: s.Live, Cached: s.Cached, Peak: s.Peak}
+}
+
+// Close ends idle workers and gives cached memory back.
+func (d *Device) Close() error {
+	if d.closed.Swap(true) {
+		return device.ErrClosed
+	}
+	d.pool.Close()
+	return d.alloc.Trim()
+}
+
+// Copy copies src, which may belong to any device whose memory the host reads.
+func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if dst.Size() != src.Size() {
+		return fmt.Errorf("cpu: copy of %d bytes to %d", src.Size(), dst.Size())
+	}
+	from, to := src.Bytes(), dst.Bytes()
+	if dst.Size() > 0 && (from == nil || to == nil) {
+		return errors.New("cpu: copy from or to memory that the host cannot read")
+	}
+	copy(to, from)
+	return nil
+}

@@ -1,0 +1,121 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// nineShapes are rows x cols x k of the products that the project is judged by.
+var nineShapes = [][3]int{
+	{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048},
+	{1024, 384, 384}, {1024, 1536, 384}, {1024, 384, 1536},
+	{4096, 384, 384}, {4096, 1536, 384}, {4096, 384, 1536},
+}
+
+// drawnShapes are random ones, a third of the sizes prime.
+func drawnShapes(n int, seed uint64) [][3]int {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	size := func(lo int) int {
+		for {
+			v := lo + rng.IntN(4097-lo)
+			if rng.IntN(3) > 0 || prime(v) {
+				return v
+			}
+		}
+	}
+	var all [][3]int
+	for range n {
+		all = append(all, [3]int{size(1), size(16), size(16)})
+	}
+	return all
+}
+
+func prime(n int) bool {
+	for d := 2; d*d <= n; d++ {
+		if n%d == 0 {
+			return false
+		}
+	}
+	return n > 1
+}
+
+// clock is the time since some moment. On Linux it counts only what this
+// thread ran, so that neighbours on the same core do not show.
+var clock = func() time.Duration { return time.Since(begin) }
+
+var begin = time.Now()
+
+// peakRate is multiply-adds' operations a second, measured for about 2 ms.
+func peakRate(code *jit.Code, flops int) float64 {
+	rounds := int64(200_000_000 / flops)
+	start := clock()
+	jit.Call(code.Entry(0), unsafe.Pointer(&rounds))
+	return float64(rounds) * float64(flops) / (clock() - start).Seconds()
+}
+
+// BenchmarkGemm reports the share of the peak loop's rate, each round measured
+// beside it; the median of the rounds.
+func BenchmarkGemm(b *testing.B) {
+	for _, isa := range []ISA{AVX512, AVX2} {
+		d, err := New(Options{ISA: isa})
+		if err != nil {
+			b.Logf("without %v: %v", isa, err)
+			continue
+		}
+		for _, set := range []struct {
+			name   string
+			shapes [][3]int
+		}{{"nine", nineShapes}, {"drawn", drawnShapes(20, 1)}} {
+			for _, s := range set.shapes {
+				for _, out := range []string{"plain", "bias"} {
+					b.Run(fmt.Sprintf("%v/%s/%s/%dx%dx%d", isa, set.name, out, s[0], s[1], s[2]), func(b *testing.B) {
+						benchGemm(b, d, gemmCase{size: gemmSize{1, s[0], s[1], s[2]}, x: "plain", y: "plain", out: out, const_: true})
+					})
+				}
+			}
+		}
+		_ = d.Close()
+	}
+}
+
+func benchGemm(b *testing.B, d *Device, c gemmCase) {
+	runtime.LockOSThread() // for clock
+	defer runtime.UnlockOSThread()
+	text, flops, err := x86.PeakLoop(d.target())
+	if err != nil {
+		b.Fatal(err)
+	}
+	peak, err := jit.Map(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = peak.Close() }()
+	test := c.build(rand.New(rand.NewPCG(1, 2)))
+	step, done := test.bind(b, d, test.compile(b, d), 1)
+	defer done()
+	work := 2 * float64(c.size.rows) * float64(c.size.cols) * float64(c.size.k)
+	runs := max(1, int(1e9/work))
+	var shares []float64
+	for b.Loop() {
+		rate := peakRate(peak, flops)
+		start := clock()
+		for range runs {
+			if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		shares = append(shares, work*float64(runs)/(clock()-start).Seconds()/rate)
+	}
+	slices.Sort(shares)
+	b.ReportMetric(shares[len(shares)/2], "share")
+	b.ReportMetric(0, "ns/op")
+}

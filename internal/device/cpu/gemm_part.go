@@ -1,0 +1,135 @@
+package cpu
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/generic"
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// part is a template.Part that is compiled: in machine code or as closures.
+type part struct {
+	*template.Part
+	symbols []ir.Symbol
+	at      [template.Stride + 1]int // of each PartSize among symbols, -1 if unused
+
+	slab   *slab
+	offset int
+	spill  int
+	layout x86.Layout
+
+	generic *generic.Func // set instead of code
+}
+
+func (c *compiler) part(t *template.Part) (*part, error) {
+	p := &part{Part: t, symbols: t.Kernel.Symbols(), slab: c.slab, layout: x86.LayoutOf(t.Kernel)}
+	for s := range p.at {
+		p.at[s] = -1
+		for i, sym := range p.symbols {
+			if sym.Name == t.Name(template.PartSize(s)) {
+				p.at[s] = i
+			}
+		}
+	}
+	if c.machine {
+		code, err := x86.Emit(loop.Expand(t.Kernel), c.isa)
+		if err == nil {
+			p.offset, p.spill = c.slab.add(code.Text), code.SpillBytes
+			c.list(t.Kernel.Name, code)
+			return p, nil
+		}
+		if !errors.Is(err, x86.ErrUnsupported) {
+			return nil, err
+		}
+	}
+	f, err := generic.Compile(t.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	p.generic = f
+	c.generic = append(c.generic, t.Kernel.Name)
+	return p, nil
+}
+
+// partCall is a part with the arguments of one worker.
+type partCall struct {
+	part  *part
+	entry uintptr  // of machine code
+	block []uint64 // its arguments
+	args  generic.Args
+}
+
+// call makes the arguments that do not change during a run. spill is memory of
+// part.spill bytes.
+func (p *part) call(r *binding, spill unsafe.Pointer) (*partCall, error) {
+	c := &partCall{part: p}
+	sizes := make([]int64, len(p.symbols))
+	for i, s := range p.symbols {
+		sizes[i] = int64(r.env[s.Name]) // 0 for those of the part itself
+	}
+	if p.generic == nil {
+		c.entry = p.slab.entry(p.offset)
+		c.block = make([]uint64, p.layout.Words)
+		if len(r.status) > 0 {
+			c.block[p.layout.Status] = uint64(uintptr(unsafe.Pointer(&r.status[0])))
+		}
+		c.block[p.layout.Spill] = uint64(uintptr(spill))
+		for i, ptr := range r.ptrs {
+			c.block[p.layout.Params+i] = uint64(uintptr(ptr))
+		}
+		for i, v := range sizes {
+			c.block[p.layout.Symbols+i] = uint64(v)
+		}
+		return c, nil
+	}
+	c.args = generic.Args{Params: make([][]byte, len(p.Kernel.Params)), Sizes: sizes, Status: r.status}
+	for i, ptr := range r.ptrs {
+		n, err := p.Kernel.Params[i].Len.Eval(r.env)
+		if err != nil {
+			return nil, err
+		}
+		c.args.Params[i] = unsafe.Slice((*byte)(ptr), n*p.Kernel.Params[i].DType.Size())
+	}
+	return c, nil
+}
+
+// set gives one of the part's own sizes its value.
+func (c *partCall) set(s template.PartSize, v int) {
+	at := c.part.at[s]
+	switch {
+	case at < 0:
+	case c.part.generic == nil:
+		c.block[c.part.layout.Symbols+at] = uint64(v)
+	default:
+		c.args.Sizes[at] = int64(v)
+	}
+}
+
+// panel says where the panel lies and how many bytes it has.
+func (c *partCall) panel(at unsafe.Pointer, bytes int) {
+	if c.part.generic == nil {
+		c.block[c.part.layout.Params+c.part.Panel] = uint64(uintptr(at))
+		return
+	}
+	c.args.Params[c.part.Panel] = unsafe.Slice((*byte)(at), bytes)
+}
+
+// run does iterations of the Global loop.
+func (c *partCall) run(start, end int) error {
+	if start >= end {
+		return nil
+	}
+	p := c.part
+	if p.generic != nil {
+		c.args.Start, c.args.End = start, end
+		return p.generic.Run(&c.args)
+	}
+	c.block[p.layout.Start], c.block[p.layout.End] = uint64(start), uint64(end)
+	jit.Call(c.entry, unsafe.Pointer(&c.block[0]))
+	return nil
+}

@@ -1,0 +1,142 @@
+package cpu
+
+import "github.com/sinterml/sinter/internal/emit/x86"
+
+// gemmSize is what one run of a product computes.
+type gemmSize struct{ batch, rows, cols, k int }
+
+// gemmPlan says how a product is cut. Cutting never changes a result: every
+// element is one chain of multiply-adds over k, whoever computes it.
+type gemmPlan struct {
+	gemmSize
+	lanes int // of a vector
+	width int // columns of a panel of B
+
+	rowPanels int // of at most a tile's height each, as even as can be
+	panels    int // of B; the last may be a tail
+	full      int // panels of the whole width
+	kBlocks   int
+
+	// A task is a part of the row panels times a part of the panels of one
+	// product, or of batchPart products.
+	batchPart        int
+	rowParts, cParts int
+
+	// Within a task, columns go in blocks that the second cache holds for one
+	// block of k, rows in blocks of blockRows row panels.
+	blockPanels, blockRows int
+}
+
+// Sizes of blocks. bench/gemm reports what they reach.
+const (
+	maxKBlock   = 512       // k of one block: the tile's rows of A stay in the first cache
+	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
+	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
+	partialRows = 256       // rows whose unfinished sums are kept aside
+
+	minTaskWork    = 1_500_000 // multiply-adds, about 25 microseconds
+	tasksPerThread = 8
+	memoryRows     = 8  // with fewer rows, reading B takes longer than multiplying
+	splitRows      = 48 // rows that make up for reading B again
+)
+
+// planGemm cuts a product for a number of workers. ownB tells that each task
+// packs the part of B that it needs.
+func planGemm(s gemmSize, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
+	p := gemmPlan{gemmSize: s, lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
+	p.rowPanels = ceilDiv(s.rows, tile.Rows)
+	p.panels, p.full = ceilDiv(s.cols, p.width), s.cols/p.width
+	p.kBlocks = max(1, ceilDiv(s.k, maxKBlock))
+	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
+		return p
+	}
+	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, ceilDiv(s.k, p.kBlocks)))))
+	p.blockRows = max(1, partialRows/tile.Rows)
+	p.split(workers, ownB)
+	return p
+}
+
+// split cuts the work into tasks: enough to keep workers busy to the end, none
+// too small to be worth its start.
+func (p *gemmPlan) split(workers int, ownB bool) {
+	if workers < 2 {
+		p.batchPart = p.batch
+		return
+	}
+	work := float64(p.batch) * float64(max(p.rows, memoryRows)) * float64(p.cols) * float64(max(p.k, 1))
+	want := int(min(work/minTaskWork, float64(workers*tasksPerThread)))
+	if p.batch >= want {
+		p.batchPart = max(1, p.batch/max(want, 1))
+		return
+	}
+	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
+	for p.batch*p.rowParts*p.cParts < want {
+		rows, cols := p.rowPanels/(2*p.rowParts), p.panels/(2*p.cParts) // in each half
+		switch {
+		case ownB && cols > 0:
+			p.cParts *= 2
+		case rows >= minRows:
+			p.rowParts *= 2
+		case cols > 0:
+			p.cParts *= 2
+		case rows > 0:
+			p.rowParts *= 2
+		default:
+			return
+		}
+	}
+}
+
+// tasks is the number of tasks.
+func (p *gemmPlan) tasks() int {
+	if p.rowPanels == 0 || p.panels == 0 {
+		return 0
+	}
+	return ceilDiv(p.batch, p.batchPart) * p.rowParts * p.cParts
+}
+
+// area is a task's part of a product.
+type area struct {
+	batch0, batch1 int
+	row0, row1     int // row panels
+	col0, col1     int // panels of B
+}
+
+func (p *gemmPlan) area(task int) area {
+	row, rest := task%p.rowParts, task/p.rowParts
+	col, batch := rest%p.cParts, rest/p.cParts
+	return area{
+		batch0: batch * p.batchPart, batch1: min(p.batch, (batch+1)*p.batchPart),
+		row0: row * p.rowPanels / p.rowParts, row1: (row + 1) * p.rowPanels / p.rowParts,
+		col0: col * p.panels / p.cParts, col1: (col + 1) * p.panels / p.cParts,
+	}
+}
+
+// row is the first row of a row panel.
+func (p *gemmPlan) row(panel int) int { return p.rows * panel / p.rowPanels }
+
+// kStart is the first k of a block.
+func (p *gemmPlan) kStart(block int) int {
+	if block == p.kBlocks {
+		return p.k
+	}
+	return p.k * block / p.kBlocks &^ (x86.GemmUnroll - 1)
+}
+
+// maxK is at least the size of every block of k.
+func (p *gemmPlan) maxK() int { return ceilDiv(p.k, p.kBlocks) + x86.GemmUnroll }
+
+// tail is the columns of the last panel where it is not a whole one.
+func (p *gemmPlan) tail() int { return p.cols - p.full*p.width }
+
+// packedCols is the columns that packed panels have room for.
+func (p *gemmPlan) packedCols() int { return p.full*p.width + ceilDiv(p.tail(), p.lanes)*p.lanes }
+
+// packed is where a panel begins in B packed as a whole, in elements: blocks of
+// k one behind the other.
+func (p *gemmPlan) packed(block, panel int) int {
+	k0 := p.kStart(block)
+	return k0*p.packedCols() + panel*p.width*(p.kStart(block+1)-k0)
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,305 @@
+package cpu
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/schedule"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// gemmCase is a product to be run and to be interpreted. Sizes are symbolic
+// where the case says so.
+type gemmCase struct {
+	size   gemmSize
+	syms   string // which of b, m, n, k are symbols
+	x      string // plain, wide (rows further apart), transposed, relu, step (every second k)
+	y      string // plain, transposed, scaled (i8 with a scale a column), shared (one for all batches)
+	out    string // plain, bias, residual, transposed, bf16, two (stores)
+	const_ bool   // Y is a weight
+}
+
+func (c gemmCase) String() string {
+	return fmt.Sprintf("%dx%dx%dx%d[%s] %s %s %s const=%v", c.size.batch, c.size.rows, c.size.cols, c.size.k, c.syms, c.x, c.y, c.out, c.const_)
+}
+
+// gemmTest is a case as a template, with its memory.
+type gemmTest struct {
+	g    *template.Gemm
+	env  ir.Env
+	data [][]byte // of each param
+}
+
+// build makes the template and random contents.
+func (c gemmCase) build(rng *rand.Rand) *gemmTest {
+	t := &gemmTest{env: ir.Env{}}
+	dim := func(name string, n int) ir.Dim {
+		for _, s := range c.syms {
+			if string(s) == name {
+				t.env[name] = n
+				return ir.Sym(name, 0, 1<<20)
+			}
+		}
+		return ir.N(n)
+	}
+	s := c.size
+	g := &template.Gemm{
+		Name: "gemm", DType: ir.F32, ConstY: c.const_,
+		BatchSize: dim("b", s.batch), Rows: dim("m", s.rows), Cols: dim("n", s.cols), K: dim("k", s.k),
+		Batch: &loop.Var{Name: "batch"}, Row: &loop.Var{Name: "row"}, Col: &loop.Var{Name: "col"}, Inner: &loop.Var{Name: "k"},
+		Acc: &loop.Local{Name: "acc", DType: ir.F32},
+	}
+	t.g = g
+	param := func(name string, d ir.DType, n ir.Dim, use loop.Use) int {
+		g.Params = append(g.Params, loop.Param{Name: name, DType: d, Len: n, Use: use})
+		count, _ := n.Eval(t.env)
+		t.data = append(t.data, randomElements(rng, d, count))
+		return len(g.Params) - 1
+	}
+	b, m, n, k := g.Batch.Ref(), g.Row.Ref(), g.Col.Ref(), g.Inner.Ref()
+	// at is the place of (i, j) in matrices of rows x cols, one a batch.
+	at := func(i, j *loop.Expr, rows, cols ir.Dim) *loop.Expr {
+		batch := loop.MulIndex(b, loop.SizeOf(rows.Mul(cols)))
+		return loop.AddIndex(loop.AddIndex(batch, loop.MulIndex(i, loop.SizeOf(cols))), j)
+	}
+	total := func(rows, cols ir.Dim) ir.Dim { return g.BatchSize.Mul(rows).Mul(cols) }
+	switch c.x {
+	case "plain":
+		g.X = loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(m, k, g.Rows, g.K), nil)
+	case "wide":
+		wide := g.K.Plus(3)
+		g.X = loop.Load(param("x", ir.F32, total(g.Rows, wide), loop.Read), ir.F32, loop.AddIndex(at(m, k, g.Rows, wide), loop.Int(2)), nil)
+	case "transposed":
+		g.X = loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(k, m, g.K, g.Rows), nil)
+	case "step":
+		two := g.K.Mul(ir.N(2))
+		g.X = loop.Load(param("x", ir.F32, total(g.Rows, two), loop.Read), ir.F32, at(m, loop.MulIndex(k, loop.Int(2)), g.Rows, two), nil)
+	case "relu":
+		v := loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(m, k, g.Rows, g.K), nil)
+		g.X = loop.Apply(ir.Max, ir.F32, v, loop.Const(ir.F32, 0))
+	}
+	switch c.y {
+	case "plain":
+		g.Y = loop.Load(param("y", ir.F32, total(g.K, g.Cols), loop.Read), ir.F32, at(k, n, g.K, g.Cols), nil)
+	case "shared":
+		g.Y = loop.Load(param("y", ir.F32, g.K.Mul(g.Cols), loop.Read), ir.F32, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
+	case "transposed":
+		g.Y = loop.Load(param("y", ir.F32, total(g.K, g.Cols), loop.Read), ir.F32, at(n, k, g.Cols, g.K), nil)
+	case "scaled":
+		v := loop.Load(param("y", ir.I8, total(g.K, g.Cols), loop.Read), ir.I8, at(k, n, g.K, g.Cols), nil)
+		scale := loop.Load(param("scale", ir.F32, g.Cols, loop.Read), ir.F32, n, nil)
+		g.Y = loop.Apply(ir.Mul, ir.F32, loop.Apply(ir.Cast, ir.F32, v), scale)
+	}
+	acc := g.Acc.Ref()
+	store := func(d ir.DType, index, value *loop.Expr) *loop.Store {
+		return &loop.Store{Param: param("out", d, total(g.Rows, g.Cols), loop.Write), Index: index, Value: value}
+	}
+	row := at(m, n, g.Rows, g.Cols)
+	bias := func() *loop.Expr {
+		return loop.Apply(ir.Add, ir.F32, acc, loop.Load(param("bias", ir.F32, g.Cols, loop.Read), ir.F32, n, nil))
+	}
+	switch c.out {
+	case "plain":
+		g.Epilogue = []loop.Stmt{store(ir.F32, row, acc)}
+	case "transposed":
+		g.Epilogue = []loop.Stmt{store(ir.F32, at(n, m, g.Cols, g.Rows), acc)}
+	case "bias":
+		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Max, ir.F32, bias(), loop.Const(ir.F32, 0)))}
+	case "residual":
+		r := loop.Load(param("residual", ir.F32, total(g.Rows, g.Cols), loop.Read), ir.F32, row, nil)
+		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Add, ir.F32, bias(), r))}
+	case "bf16":
+		g.Epilogue = []loop.Stmt{store(ir.BF16, row, loop.Apply(ir.Cast, ir.BF16, acc))}
+	case "two":
+		l := &loop.Local{Name: "l", DType: ir.F32}
+		g.Epilogue = []loop.Stmt{&loop.Set{Local: l, Value: bias()}, store(ir.F32, row, l.Ref()), store(ir.F32, row, loop.Apply(ir.Neg, ir.F32, l.Ref()))}
+	}
+	return t
+}
+
+func randomElements(rng *rand.Rand, d ir.DType, n int) []byte {
+	b := make([]byte, n*d.Size())
+	for i := range n {
+		switch d {
+		case ir.F32:
+			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(float32(rng.NormFloat64())))
+		case ir.I8:
+			b[i] = byte(rng.IntN(256))
+		}
+	}
+	return b
+}
+
+// reference interprets the loops of the template.
+func (t *gemmTest) reference(tb testing.TB) [][]byte {
+	bufs := make([][]byte, len(t.data))
+	for i := range bufs {
+		bufs[i] = slices.Clone(t.data[i])
+	}
+	k := t.g.Loops()
+	lo, hi, err := k.Span(t.env)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := loop.Interpret(k, &loop.Args{Buffers: bufs, Sizes: t.env, Start: lo, End: hi}); err != nil {
+		tb.Fatal(err)
+	}
+	return bufs
+}
+
+// compile makes the kernel on a device.
+func (t *gemmTest) compile(tb testing.TB, d *Device) kernel {
+	tb.Helper()
+	c := &compiler{device: d, machine: d.isa != Generic, isa: d.target(), slab: &slab{}, made: map[string]kernel{}}
+	k, err := compileGemm(c, t.g)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := c.slab.seal(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if c.slab.code != nil {
+			_ = c.slab.code.Close()
+		}
+	})
+	return k
+}
+
+// bind binds the kernel to memory of its own.
+func (t *gemmTest) bind(tb testing.TB, d *Device, k kernel, workers int) (jit.Step, func()) {
+	step, _, done := t.bindGuarded(tb, d, k, workers, false)
+	return step, done
+}
+
+// bindGuarded binds the kernel to memory with guard pages: behind each buffer,
+// or before it with front.
+func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, front bool) (jit.Step, []*jit.Guarded, func()) {
+	tb.Helper()
+	plan := &schedule.Plan{}
+	args := &schedule.Kernel{Name: t.g.Name, Work: t.g}
+	r := &binding{module: &module{device: d, plan: plan}, env: t.env, kernel: args, workers: workers}
+	var guards []*jit.Guarded
+	for i, data := range t.data {
+		var g *jit.Guarded
+		var err error
+		if front {
+			g, err = jit.AllocGuardedFront(len(data))
+		} else {
+			g, err = jit.AllocGuarded(len(data), 1)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		copy(g.Bytes(), data)
+		guards = append(guards, g)
+		kind := schedule.LeafBuffer
+		if t.g.Params[i].Use != loop.Read {
+			kind = schedule.OutputBuffer
+		}
+		plan.Buffers = append(plan.Buffers, schedule.Buffer{Kind: kind})
+		args.Args = append(args.Args, i)
+		r.params = append(r.params, &buffer{data: g.Bytes()})
+		r.ptrs = append(r.ptrs, g.Pointer())
+	}
+	step, err := k.bind(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return step, guards, func() {
+		r.close()
+		for i, g := range guards {
+			if err := g.Close(); err != nil {
+				tb.Errorf("param %s: %v", t.g.Params[i].Name, err)
+			}
+		}
+	}
+}
+
+// run runs the kernel once and returns what the buffers hold then.
+func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bool) [][]byte {
+	tb.Helper()
+	step, guards, done := t.bindGuarded(tb, d, k, workers, front)
+	defer done()
+	if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, workers); err != nil {
+		tb.Fatal(err)
+	}
+	var out [][]byte
+	for _, g := range guards {
+		out = append(out, slices.Clone(g.Bytes()))
+	}
+	return out
+}
+
+// gemmDevices are a device for each instruction set of this machine.
+func gemmDevices(tb testing.TB) []*Device {
+	var all []*Device
+	for _, isa := range []ISA{AVX512, AVX2, Generic} {
+		d, err := New(Options{ISA: isa})
+		if err != nil {
+			tb.Logf("without %v: %v", isa, err)
+			continue
+		}
+		tb.Cleanup(func() { _ = d.Close() })
+		all = append(all, d)
+	}
+	return all
+}
+
+func (t *gemmTest) check(tb testing.TB, name string, got, want [][]byte) {
+	tb.Helper()
+	for i := range want {
+		if d := firstDifference(got[i], want[i]); d >= 0 {
+			tb.Errorf("%s: param %s differs first at byte %d of %d", name, t.g.Params[i].Name, d, len(want[i]))
+			return
+		}
+	}
+}
+
+func firstDifference(a, b []byte) int {
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// Every form of operand and epilogue, sizes around the tile's edges: the bits
+// of the interpreted loops, whatever the number of workers.
+func TestGemmForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	devices := gemmDevices(t)
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	for range 60 {
+		size := gemmSize{1 + rng.IntN(3), rng.IntN(20), rng.IntN(140), rng.IntN(40)}
+		if rng.IntN(3) > 0 {
+			size.batch = 1
+		}
+		c := gemmCase{
+			size: size, syms: pick("", "m", "m", "b", "mk", "bmnk", "n"),
+			x: pick("plain", "plain", "wide", "transposed", "relu", "step"),
+			y: pick("plain", "transposed", "scaled", "shared"), out: pick("plain", "bias", "residual", "transposed", "bf16", "two"),
+			const_: rng.IntN(2) == 0,
+		}
+		test := c.build(rng)
+		want := test.reference(t)
+		for _, d := range devices {
+			k := test.compile(t, d)
+			for _, workers := range []int{1, 3} {
+				test.check(t, fmt.Sprintf("%v %v %d workers", c, d.isa, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package cpu
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/generic"
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// loopKernel is a kernel made of loops: in machine code, or as closures.
+type loopKernel struct {
+	work    *loop.Kernel // as the scheduler made it
+	symbols []string
+	span    *loop.Loop // the Global loop; nil if there is none
+
+	slab   *slab
+	offset int
+	spill  int
+	layout x86.Layout
+
+	generic *generic.Func // set instead of code
+}
+
+// loops compiles a kernel of loops.
+func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
+	lk := &loopKernel{work: k, slab: c.slab, layout: x86.LayoutOf(k)}
+	for _, s := range k.Symbols() {
+		lk.symbols = append(lk.symbols, s.Name)
+	}
+	if len(k.Body) == 1 {
+		if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
+			lk.span = l
+		}
+	}
+	if c.machine {
+		code, err := x86.Emit(loop.Expand(k), c.isa)
+		if err == nil {
+			lk.offset, lk.spill = c.slab.add(code.Text), code.SpillBytes
+			c.list(k.Name, code)
+			return lk, nil
+		}
+		if !errors.Is(err, x86.ErrUnsupported) {
+			return nil, err
+		}
+	}
+	f, err := generic.Compile(k)
+	if err != nil {
+		return nil, err
+	}
+	lk.generic = f
+	c.generic = append(c.generic, k.Name)
+	return lk, nil
+}
+
+// bind computes how the Global loop is cut into tasks.
+func (k *loopKernel) bind(r *binding) (jit.Step, error) {
+	ptrs, err := k.scratch(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &loopStep{kernel: k, status: r.status, ptrs: ptrs, lo: 0, hi: 1, chunk: 1}
+	for _, name := range k.symbols {
+		s.sizes = append(s.sizes, int64(r.env[name]))
+	}
+	if k.span != nil {
+		if s.lo, s.hi, err = k.work.Span(r.env); err != nil {
+			return nil, err
+		}
+		s.chunk = chunk(s.hi-s.lo, cost(k.span.Body, r.env), r.workers)
+	}
+	if k.generic != nil {
+		return s, s.bindGeneric(r)
+	}
+	return s, s.bindCode(r)
+}
+
+// scratch gives every worker its pointers: shared params, and its own scratch.
+func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
+	total := 0
+	at := make([]int, len(k.work.Params))
+	for i, p := range k.work.Params {
+		if p.Use != loop.Scratch {
+			continue
+		}
+		n, err := p.Len.Eval(r.env)
+		if err != nil {
+			return nil, err
+		}
+		at[i] = total
+		total += (n*p.DType.Size() + x86.Padding + 63) &^ 63
+	}
+	spill := total
+	total += k.spill
+	ptrs := make([][]unsafe.Pointer, r.workers)
+	var own []unsafe.Pointer
+	if total > 0 {
+		var err error
+		if own, err = r.scratch(total); err != nil {
+			return nil, err
+		}
+	}
+	for w := range ptrs {
+		ptrs[w] = make([]unsafe.Pointer, len(k.work.Params)+1) // the last is the spill area
+		copy(ptrs[w], r.ptrs)
+		for i, p := range k.work.Params {
+			if p.Use == loop.Scratch {
+				ptrs[w][i] = unsafe.Add(own[w], at[i])
+			}
+		}
+		if total > 0 {
+			ptrs[w][len(k.work.Params)] = unsafe.Add(own[w], spill)
+		}
+	}
+	return ptrs, nil
+}
+
+// loopStep is a loopKernel in one run.
+type loopStep struct {
+	kernel        *loopKernel
+	lo, hi, chunk int
+	sizes         []int64
+	status        []int64
+	ptrs          [][]unsafe.Pointer // by worker and param
+	blocks        [][]uint64         // argument blocks of machine code, by worker
+	args          []generic.Args     // the same for closures
+}
+
+func (s *loopStep) flags() []int64 { return s.status }
+
+func (s *loopStep) Tasks() int { return (s.hi - s.lo + s.chunk - 1) / s.chunk }
+
+// Do runs a part of the Global loop.
+func (s *loopStep) Do(worker, task int) error {
+	start := s.lo + task*s.chunk
+	end := min(start+s.chunk, s.hi)
+	if s.kernel.generic != nil {
+		s.args[worker].Start, s.args[worker].End = start, end
+		return s.kernel.generic.Run(&s.args[worker])
+	}
+	b, l := s.blocks[worker], s.kernel.layout
+	b[l.Start], b[l.End] = uint64(start), uint64(end)
+	jit.Call(s.kernel.slab.entry(s.kernel.offset), unsafe.Pointer(&b[0]))
+	return nil
+}
+
+func (s *loopStep) bindCode(r *binding) error {
+	l := s.kernel.layout
+	s.blocks = make([][]uint64, r.workers)
+	words := (l.Words + 15) &^ 15 // no false sharing
+	all := make([]uint64, words*r.workers)
+	for w := range s.blocks {
+		b := all[w*words:][:words]
+		if len(s.status) > 0 {
+			b[l.Status] = uint64(uintptr(unsafe.Pointer(&s.status[0])))
+		}
+		params := len(s.kernel.work.Params)
+		b[l.Spill] = uint64(uintptr(s.ptrs[w][params]))
+		for i, p := range s.ptrs[w][:params] {
+			b[l.Params+i] = uint64(uintptr(p))
+		}
+		for i, v := range s.sizes {
+			b[l.Symbols+i] = uint64(v)
+		}
+		s.blocks[w] = b
+	}
+	return nil
+}
+
+func (s *loopStep) bindGeneric(r *binding) error {
+	s.args = make([]generic.Args, r.workers)
+	for w := range s.args {
+		params := make([][]byte, len(s.kernel.work.Params))
+		for i, p := range s.kernel.work.Params {
+			n, err := p.Len.Eval(r.env)
+			if err != nil {
+				return err
+			}
+			params[i] = unsafe.Slice((*byte)(s.ptrs[w][i]), n*p.DType.Size())
+		}
+		s.args[w] = generic.Args{Params: params, Sizes: s.sizes, Status: s.status}
+	}
+	return nil
+}
+
+const (
+	// taskCost is what one call of machine code may take, in the units of
+	// cost: short enough that a stop of the world never waits long for it.
+	taskCost = 200_000
+	// tasksPerWorker is how finely work is cut where it can be: a worker that
+	// starts late, or shares its core, then costs little.
+	tasksPerWorker = 4
+	// smallWork is not worth a second worker.
+	smallWork = 20_000
+)
+
+// chunk is how many iterations one task does.
+func chunk(n, cost, workers int) int {
+	if n <= 0 {
+		return 1
+	}
+	most := max(1, taskCost/max(cost, 1))
+	if workers > 1 && n*cost > smallWork {
+		most = min(most, max(1, (n+workers*tasksPerWorker-1)/(workers*tasksPerWorker)), max(1, n))
+	}
+	return min(most, n)
+}
+
+// cost estimates the cycles of statements.
+func cost(body []loop.Stmt, env ir.Env) int {
+	const unknownTrips = 64
+	total := 0
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Loop:
+			trips := unknownTrips
+			if hi, ok := size(s.Hi, env); ok && s.Lo == nil {
+				trips = hi
+			} else if s.Range == loop.Vector {
+				trips = 4096 // a block of a split loop
+			}
+			each := cost(s.Body, env)
+			if s.Range == loop.Vector {
+				trips = (trips + 15) / 16
+			}
+			total += trips*each + 4
+		case *loop.Set:
+			total += operations(s.Value)
+		case *loop.Acc:
+			total += 1 + operations(s.Value)
+		case *loop.Store:
+			total += 1 + operations(s.Value)
+		}
+	}
+	return min(total, 1<<40)
+}
+
+// size evaluates an extent that is a size.
+func size(e *loop.Expr, env ir.Env) (int, bool) {
+	if n, ok := e.AsInt(); ok {
+		return n, true
+	}
+	if e.Kind == loop.KindSize {
+		n, err := e.Size.Eval(env)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// operations weighs an expression.
+func operations(e *loop.Expr) int {
+	n := 0
+	e.Walk(func(x *loop.Expr) {
+		switch {
+		case x.Kind == loop.KindLoad:
+			n += 2
+		case x.Kind == loop.KindApply && x.DType != ir.I64:
+			n++
+			switch x.Op {
+			case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow:
+				n += 20
+			case ir.Div, ir.Sqrt, ir.Recip:
+				n += 8
+			}
+		}
+	})
+	return n
+}

@@ -1,0 +1,222 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/schedule"
+)
+
+const (
+	// maxRuns bounds the runs of one program at a time, and so its memory;
+	// more wait.
+	maxRuns = 8
+	// maxArenas is how many packings of temps a program remembers.
+	maxArenas = 64
+)
+
+// module is a compiled program.
+type module struct {
+	device  *Device
+	plan    *schedule.Plan
+	kernels []kernel // of each kernel of the plan
+	slab    *slab
+	share   bool // temps share memory
+	info    device.Info
+	listing string
+	refs    atomic.Int64
+	slots   chan struct{}
+
+	mu     sync.Mutex
+	arenas map[string]*schedule.Arena // by sizes
+	recent []string                   // their keys, oldest first
+}
+
+func (m *module) Info() device.Info { return m.info }
+
+// Close unmaps the code once no run uses it.
+func (m *module) Close() error {
+	if m.refs.Add(-1) == 0 && m.slab.code != nil {
+		return m.slab.code.Close()
+	}
+	return nil
+}
+
+// binding is what kernels of one run are bound to.
+type binding struct {
+	module  *module
+	env     ir.Env
+	kernel  *schedule.Kernel
+	params  []*buffer        // by param of the kernel; nil for temps and scratch
+	ptrs    []unsafe.Pointer // by param; nil for scratch
+	workers int
+	status  []int64 // the kernel's words
+
+	scratchMem  *jit.Memory
+	scratchSize int // of one worker
+	held        []*jit.Memory
+}
+
+// scratch gives each worker n bytes that it alone uses, until the next kernel.
+func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
+	if n > r.scratchSize || r.scratchMem == nil {
+		size := (n + 127) &^ 127 // no false sharing
+		mem, err := r.module.device.alloc.Alloc(max(size*r.workers, 128))
+		if err != nil {
+			return nil, err
+		}
+		r.held = append(r.held, mem)
+		r.scratchMem, r.scratchSize = mem, size
+	}
+	at := make([]unsafe.Pointer, r.workers)
+	for i := range at {
+		at[i] = unsafe.Add(r.scratchMem.Pointer(), i*r.scratchSize)
+	}
+	return at, nil
+}
+
+func (r *binding) close() {
+	for _, m := range r.held {
+		_ = m.Close()
+	}
+}
+
+// done is a run that has ended.
+type done struct{ err error }
+
+func (d done) Wait(context.Context) error { return d.err }
+
+// Submit runs b on the calling goroutine and idle helpers, and returns when it
+// has ended: the event carries the error.
+func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, error) {
+	if d.closed.Load() {
+		return nil, device.ErrClosed
+	}
+	m, ok := b.Module.(*module)
+	if !ok || m.device != d {
+		return nil, fmt.Errorf("cpu: the program was compiled for another device")
+	}
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return done{m.run(ctx, b)}, nil
+}
+
+// run binds every kernel and runs them as one submission.
+func (m *module) run(ctx context.Context, b *device.Bound) error {
+	mem, arena, err := m.memory(b)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = arena.Close() }()
+	r := &binding{module: m, env: b.Env, workers: m.device.workers()}
+	defer r.close()
+	slots := 0
+	for _, k := range m.plan.Kernels {
+		slots += len(k.Checks)
+	}
+	status := make([]int64, slots)
+	steps := make([]jit.Step, len(m.kernels))
+	for i, k := range m.plan.Kernels {
+		r.kernel = k
+		r.status, status = status[:len(k.Checks)], status[len(k.Checks):]
+		r.params, r.ptrs = make([]*buffer, len(k.Args)), make([]unsafe.Pointer, len(k.Args))
+		for j, a := range k.Args {
+			if a >= 0 {
+				r.params[j], r.ptrs[j] = mem[a].buffer, mem[a].at
+			}
+		}
+		if steps[i], err = m.kernels[i].bind(r); err != nil {
+			return fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+	}
+	err = m.device.pool.RunSteps(ctx, steps, r.workers)
+	runtime.KeepAlive(b)
+	if err != nil {
+		return err
+	}
+	return m.indexErrors(steps, mem, b.Env)
+}
+
+// place is where a buffer of the plan lies in one run.
+type place struct {
+	buffer *buffer // nil for temps
+	at     unsafe.Pointer
+	bytes  []byte
+}
+
+// memory finds the memory of every buffer of the plan and checks what was
+// bound.
+func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
+	layout, err := m.arena(b.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	arena, err := m.device.alloc.Alloc(layout.Size + 64)
+	if err != nil {
+		return nil, nil, err
+	}
+	mem := make([]place, len(m.plan.Buffers))
+	for i, buf := range m.plan.Buffers {
+		n, err := buf.Len.Eval(b.Env)
+		if err != nil {
+			return nil, arena, err
+		}
+		n *= buf.DType.Size()
+		if buf.Kind == schedule.TempBuffer {
+			at := layout.Offsets[i]
+			mem[i] = place{at: unsafe.Pointer(&arena.Bytes()[at]), bytes: arena.Bytes()[at:][:n]}
+			continue
+		}
+		list, what, number := b.Outputs, "output", buf.Number
+		if buf.Kind == schedule.LeafBuffer {
+			list, what, number = b.Leaves, "leaf", m.plan.Graph.Leaves[number].Number
+		}
+		if number >= len(list) {
+			return nil, arena, fmt.Errorf("cpu: %s %d is not bound", what, number)
+		}
+		bound, ok := list[number].(*buffer)
+		if !ok {
+			return nil, arena, fmt.Errorf("cpu: %s %d is bound to another device's memory", what, number)
+		}
+		if bound.Size() != n {
+			return nil, arena, fmt.Errorf("cpu: %s %d has %d bytes, want %d", what, number, bound.Size(), n)
+		}
+		mem[i] = place{bound, bound.pointer(), bound.data}
+	}
+	return mem, arena, nil
+}
+
+// arena finds or makes the packing of the temps for these sizes.
+func (m *module) arena(env ir.Env) (*schedule.Arena, error) {
+	key := fmt.Sprint(map[string]int(env)) // maps print sorted
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a, ok := m.arenas[key]; ok {
+		return a, nil
+	}
+	a, err := m.plan.Pack(env, m.share)
+	if err != nil {
+		return nil, err
+	}
+	if m.arenas == nil {
+		m.arenas = map[string]*schedule.Arena{}
+	}
+	if len(m.recent) == maxArenas {
+		delete(m.arenas, m.recent[0])
+		m.recent = m.recent[1:]
+	}
+	m.arenas[key] = a
+	m.recent = append(m.recent, key)
+	return a, nil
+}

@@ -1,0 +1,144 @@
+package cpu
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/ir/irtest"
+)
+
+// evaluate compiles and runs g.
+func evaluate(d *Device, g *ir.Graph, env ir.Env, leaves [][]byte, o device.Options) ([][]byte, error) {
+	ctx := context.Background()
+	m, err := d.CompileGraph(ctx, g, o)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	defer m.Close()
+	b := &device.Bound{Module: m, Env: env}
+	for _, l := range leaves {
+		buf, err := d.Import(l)
+		if err != nil {
+			return nil, err
+		}
+		b.Leaves = append(b.Leaves, buf)
+	}
+	for _, o := range g.Outputs {
+		n, err := o.Shape.Numel().Eval(env)
+		if err != nil {
+			return nil, err
+		}
+		buf, err := d.Alloc(n * o.DType.Size())
+		if err != nil {
+			return nil, err
+		}
+		b.Outputs = append(b.Outputs, buf)
+	}
+	ev, err := d.Submit(ctx, b)
+	if err == nil {
+		err = ev.Wait(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	outs := make([][]byte, len(b.Outputs))
+	for i, o := range b.Outputs {
+		outs[i] = bytes.Clone(o.Bytes())
+		_ = o.Close()
+	}
+	return outs, nil
+}
+
+// machines are the devices that this processor can be, each instruction set
+// once.
+func machines(t testing.TB) []*Device {
+	var all []*Device
+	for _, isa := range []ISA{AVX512, AVX2, Generic} {
+		d, err := New(Options{ISA: isa})
+		if err != nil {
+			t.Logf("%v: %v", isa, err)
+			continue
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		all = append(all, d)
+	}
+	return all
+}
+
+// graphs is how many random graphs a test run compares; the build tag ci sets
+// more.
+var graphs = 3000
+
+// TestRandomGraphs compares every instruction set, with all passes on and all
+// off, with the referee: bit for bit on whole numbers, within the referee's
+// error bounds on others.
+func TestRandomGraphs(t *testing.T) {
+	n := graphs
+	if testing.Short() {
+		n = 300
+	}
+	devices := machines(t)
+	for seed := range n {
+		rng := rand.New(rand.NewPCG(uint64(seed), 11))
+		c := irtest.Config{Integers: seed%2 == 0, Smooth: true, Symbolic: seed%3 == 0, MaxElements: 600, MaxNodes: 3 + seed%16}
+		if seed%5 == 4 {
+			c.Special = 0.1
+		}
+		g, leaves, env := irtest.Random(rng, c)
+		want, bounds, err := interp.Evaluate(context.Background(), g, env, leaves)
+		if err != nil {
+			continue // an index out of range, or a division by zero
+		}
+		d := devices[seed%len(devices)]
+		for _, off := range [][]string{nil, {"all"}} {
+			got, err := evaluate(d, g, env, leaves, device.Options{NoOpt: off, Check: true})
+			if err != nil {
+				t.Fatalf("seed %d, %v, off %v: %v\n%v", seed, d.ISA(), off, err, g)
+			}
+			for i := range want {
+				if err := compare(g.Outputs[i].DType, got[i], want[i], bounds[i]); err != nil {
+					t.Fatalf("seed %d, %v, off %v: output %d: %v\n%v", seed, d.ISA(), off, i, err, g)
+				}
+			}
+		}
+	}
+}
+
+// compare finds the first element of got that is further from want than the
+// bound.
+func compare(d ir.DType, got, want []byte, bound []float64) error {
+	size := d.Size()
+	for i := 0; i*size < len(want); i++ {
+		x, y := element(got, i, size), element(want, i, size)
+		if x == y {
+			continue
+		}
+		if !d.IsFloat() {
+			return fmt.Errorf("element %d is %d, want %d", i, ir.Int(d, x), ir.Int(d, y))
+		}
+		fx, fy := ir.Float(d, x), ir.Float(d, y)
+		if math.IsNaN(fx) && math.IsNaN(fy) || bound != nil && (math.Abs(fx-fy) <= 2*bound[i] || math.IsInf(bound[i], 1)) {
+			continue
+		}
+		limit := 0.0
+		if bound != nil {
+			limit = bound[i]
+		}
+		return fmt.Errorf("element %d is %v, want %v ± %v", i, fx, fy, limit)
+	}
+	return nil
+}
+
+func element(b []byte, i, size int) (v uint64) {
+	for k := size - 1; k >= 0; k-- {
+		v = v<<8 | uint64(b[i*size+k])
+	}
+	return v
+}
