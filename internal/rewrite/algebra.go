@@ -30,7 +30,6 @@ var algebraRules = []rule{
 	{"neg-neg", []ir.Op{ir.Neg}, "--x = x", negNeg},
 	{"abs-sign", []ir.Op{ir.Abs}, "|-x| = ||x|| = |x|", absSign},
 	{"round-whole", rounders, "what is rounded to whole numbers, or was an integer, is whole", roundWhole},
-	{"pow-one", []ir.Op{ir.Pow}, "x^1 = x", powOne},
 
 	{"choose-self", []ir.Op{ir.Min, ir.Max, ir.And, ir.Or}, "of x and x, x", chooseSelf},
 	{"choose-limit", []ir.Op{ir.Min, ir.Max}, "nothing is above the highest value or below the lowest; NaN stays", chooseLimit},
@@ -192,13 +191,6 @@ func roundWhole(r *rewriter, n *ir.Node) *ir.Node {
 		if !isFloat(x.In[0]) {
 			return x
 		}
-	}
-	return nil
-}
-
-func powOne(r *rewriter, n *ir.Node) *ir.Node {
-	if is(n.In[1], 1) {
-		return n.In[0]
 	}
 	return nil
 }

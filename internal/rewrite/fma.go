@@ -11,7 +11,7 @@ func fuseMultiplyAdd(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	var r *rewriter
 	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if r == nil {
-			r = newRewriter(s, b, len(g.Nodes))
+			r = newRewriter(s, b)
 		}
 		if n.Op != ir.Add && n.Op != ir.Sub || n.DType != ir.F32 && n.DType != ir.F64 {
 			return ir.Copy(b, n, in)
@@ -24,7 +24,7 @@ func fuseMultiplyAdd(s *setting, g *ir.Graph) (*ir.Graph, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !r.allowed("fma", sum) {
+			if !r.asked("fma", sum) {
 				return sum, nil
 			}
 			s.applied["fma"]++

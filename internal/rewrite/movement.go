@@ -37,14 +37,14 @@ func sameShape(r *rewriter, n *ir.Node) *ir.Node {
 
 func reshapeReshape(r *rewriter, n *ir.Node) *ir.Node {
 	if y := n.In[0]; y.Op == ir.Reshape {
-		return r.make(ir.Reshape, ir.Attr{Shape: n.Shape}, y.In[0])
+		return r.reshape(y.In[0], n.Shape)
 	}
 	return nil
 }
 
 func expandExpand(r *rewriter, n *ir.Node) *ir.Node {
 	if y := n.In[0]; y.Op == ir.Expand {
-		return r.make(ir.Expand, ir.Attr{Shape: n.Shape}, y.In[0])
+		return r.expand(y.In[0], n.Shape)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func permuteOnes(r *rewriter, n *ir.Node) *ir.Node {
 		}
 		last = ax
 	}
-	return r.make(ir.Reshape, ir.Attr{Shape: n.Shape}, n.In[0])
+	return r.reshape(n.In[0], n.Shape)
 }
 
 func padNothing(r *rewriter, n *ir.Node) *ir.Node {
@@ -204,7 +204,7 @@ func sliceExpand(r *rewriter, n *ir.Node) *ir.Node {
 			a.Shape[i], a.Steps[i], a.Starts[i] = ir.N(1), 1, ir.N(0)
 		}
 	}
-	return r.make(ir.Expand, ir.Attr{Shape: n.Shape}, r.make(ir.Slice, a, x))
+	return r.expand(r.make(ir.Slice, a, x), n.Shape)
 }
 
 func flipOnes(r *rewriter, n *ir.Node) *ir.Node {

@@ -44,7 +44,7 @@ var passes = []pass{
 	{name: "fold", doc: "operations on constants become constants", rules: foldRules},
 	{name: "simplify", doc: "algebra and movement that cost nothing or less", rules: slices.Concat(algebraRules, bitRules, castRules, movementRules, reduceRules)},
 	{name: "sink", doc: "work before views: elements are computed once and then repeated or moved", rules: sinkRules},
-	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one", rules: mergeReductionRules},
+	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one, and sums of repeated rows are done once", rules: mergeReductionRules},
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 }

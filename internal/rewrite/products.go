@@ -32,7 +32,7 @@ func mergeProducts(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	var m *productMerger
 	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if m == nil {
-			m = &productMerger{newRewriter(s, b, len(g.Nodes)), make([]*ir.Node, len(g.Nodes)), map[*ir.Node]*ir.Node{}}
+			m = &productMerger{newRewriter(s, b), make([]*ir.Node, len(g.Nodes)), map[*ir.Node]*ir.Node{}}
 		}
 		same, err := ir.Copy(b, n, in)
 		if err != nil {
@@ -40,7 +40,7 @@ func mergeProducts(s *setting, g *ir.Graph) (*ir.Graph, error) {
 		}
 		if group := groups[n]; group != nil && !group.met {
 			group.met = true
-			if m.allowed("merge-products", same) {
+			if m.asked("merge-products", same) {
 				s.applied["merge-products"]++
 				m.node = same
 				m.merge(group.products, in[0])
@@ -162,7 +162,7 @@ func (m *productMerger) merge(all []product, a *ir.Node) {
 	}
 	whole := m.raw(ir.MatMul, ir.Attr{}, a, m.sideBySide(weights, last))
 	if withBias {
-		bias := m.make(ir.Expand, ir.Attr{Shape: whole.Shape}, m.sideBySide(biases, last))
+		bias := m.expand(m.sideBySide(biases, last), whole.Shape)
 		whole = m.raw(ir.Add, ir.Attr{}, whole, bias)
 	}
 	at := 0

@@ -15,8 +15,9 @@ var reduceRules = []rule{
 	{"reduce-repeated", []ir.Op{ir.ReduceMax, ir.ReduceMin}, "the extreme of repetitions is the extreme of one", reduceRepeated},
 }
 
-// mergeReductionRules change the order in which floats are added.
+// mergeReductionRules may change the order in which floats are added.
 var mergeReductionRules = []rule{
+	{"reduce-expand", []ir.Op{ir.ReduceSum, ir.ReduceProd}, "rows that repeat are summed once", reduceOnce},
 	{"reduce-reduce", []ir.Op{ir.ReduceSum, ir.ReduceProd}, "one pass over all axes", mergeReduce},
 }
 
@@ -42,10 +43,15 @@ func argOne(r *rewriter, n *ir.Node) *ir.Node {
 }
 
 func reduceReduce(r *rewriter, n *ir.Node) *ir.Node {
-	if isFloat(n) && (n.Op == ir.ReduceSum || n.Op == ir.ReduceProd) {
+	if orderMatters(n) {
 		return nil
 	}
 	return mergeReduce(r, n)
+}
+
+// orderMatters tells whether reduction n rounds on its way.
+func orderMatters(n *ir.Node) bool {
+	return isFloat(n) && (n.Op == ir.ReduceSum || n.Op == ir.ReduceProd)
 }
 
 func mergeReduce(r *rewriter, n *ir.Node) *ir.Node {
@@ -76,6 +82,6 @@ func reduceRepeated(r *rewriter, n *ir.Node) *ir.Node {
 	if len(axes) == 0 || !filled(y.Shape, axes) {
 		return nil
 	}
-	x := r.make(ir.Expand, ir.Attr{Shape: s}, y.In[0])
+	x := r.expand(y.In[0], s)
 	return r.make(n.Op, ir.Attr{Axes: rest}, x)
 }

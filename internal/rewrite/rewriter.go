@@ -60,26 +60,29 @@ type rewriter struct {
 	normed []*ir.Node // by number in b: the normal form, nil if not known yet
 	hashes []uint64   // by number in b, for bisecting; 0 if not known yet
 	node   *ir.Node   // under rewriting; its region is that of all it turns into
-	fuel   int        // rewrites left
 	err    error      // of the first node that could not be made
+
+	// depth counts rewrites within rewrites. Rules that undo each other would
+	// nest without end; past maxDepth none applies any more.
+	depth   int
+	endless bool
+	dry     bool // only to see whether a rule fits
 }
 
-// newRewriter allows far more rewrites than any graph of that many nodes
-// needs, so that rules that undo each other end.
-func newRewriter(s *setting, b *ir.Builder, nodes int) *rewriter {
-	return &rewriter{setting: s, b: b, fuel: 1000 + 100*nodes}
-}
+const maxDepth = 1000
+
+func newRewriter(s *setting, b *ir.Builder) *rewriter { return &rewriter{setting: s, b: b} }
 
 // applyRules brings every node of g into normal form.
 func applyRules(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	var r *rewriter
 	next, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if r == nil {
-			r = newRewriter(s, b, len(g.Nodes))
+			r = newRewriter(s, b)
 		}
 		return r.rebuild(n, in)
 	})
-	if err == nil && r != nil && r.fuel == 0 && s.check {
+	if err == nil && r != nil && r.endless && s.check {
 		err = fmt.Errorf("rules undo each other: %v", s.applied)
 	}
 	return next, err
@@ -98,7 +101,7 @@ func (r *rewriter) rebuild(n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 // make makes a node in normal form, in the region of the node under rewriting.
 func (r *rewriter) make(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
 	n := r.raw(op, a, in...)
-	if r.err != nil {
+	if r.err != nil || r.dry {
 		return n
 	}
 	return r.normal(n)
@@ -137,34 +140,50 @@ func (r *rewriter) normal(n *ir.Node) *ir.Node {
 // or is an operand of n's, so it is in normal form already.
 func (r *rewriter) simplify(n *ir.Node) *ir.Node {
 	outer := r.node
-	defer func() { r.node = outer }()
 	r.node = n
+	r.depth++
+	defer func() { r.node, r.depth = outer, r.depth-1 }()
+	if r.depth > maxDepth {
+		r.endless = true
+	}
 	for _, rule := range r.rules[n.Op] {
-		if r.fuel == 0 {
+		if r.endless {
 			return n
 		}
-		m := rule.apply(r, n)
-		if r.err != nil {
-			r.err = fmt.Errorf("rule %s on %v: %w", rule.name, n, r.err)
-			return n
-		}
-		if m == nil || m == n || !r.allowed(rule.name, n) {
+		if !r.allowed(rule, n) {
 			continue
 		}
-		if !m.Type.Equal(n.Type) {
+		m := rule.apply(r, n)
+		switch {
+		case r.err != nil:
+			r.err = fmt.Errorf("rule %s on %v: %w", rule.name, n, r.err)
+			return n
+		case m == nil, m == n:
+			continue
+		case !m.Type.Equal(n.Type):
 			r.err = fmt.Errorf("rule %s makes %v out of %v", rule.name, m, n)
 			return n
 		}
-		r.fuel--
 		r.applied[rule.name]++
 		return m
 	}
 	return n
 }
 
-// allowed asks whoever bisects.
-func (r *rewriter) allowed(rule string, n *ir.Node) bool {
-	return r.bisect == nil || r.bisect(rule, r.hash(n))
+// allowed asks whoever bisects, if the rule fits at all.
+func (r *rewriter) allowed(rule namedRule, n *ir.Node) bool {
+	if r.bisect == nil {
+		return true
+	}
+	r.dry = true
+	m := rule.apply(r, n)
+	r.dry = false
+	return m != nil && m != n && r.err == nil && r.bisect(rule.name, r.hash(n))
+}
+
+// asked is allowed for passes that are no rules.
+func (r *rewriter) asked(pass string, n *ir.Node) bool {
+	return r.bisect == nil || r.bisect(pass, r.hash(n))
 }
 
 // hash identifies the expression of n among those of one graph, in every
@@ -189,3 +208,15 @@ func (r *rewriter) hash(n *ir.Node) uint64 {
 
 // op makes a node without attributes.
 func (r *rewriter) op(op ir.Op, in ...*ir.Node) *ir.Node { return r.make(op, ir.Attr{}, in...) }
+
+// expand and reshape make nothing where the shape is right already.
+func (r *rewriter) expand(x *ir.Node, s ir.Shape) *ir.Node { return r.reshaped(ir.Expand, x, s) }
+
+func (r *rewriter) reshape(x *ir.Node, s ir.Shape) *ir.Node { return r.reshaped(ir.Reshape, x, s) }
+
+func (r *rewriter) reshaped(op ir.Op, x *ir.Node, s ir.Shape) *ir.Node {
+	if x.Shape.Equal(s) {
+		return x
+	}
+	return r.make(op, ir.Attr{Shape: s}, x)
+}

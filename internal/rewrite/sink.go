@@ -12,7 +12,7 @@ var sinkRules = []rule{
 	{"expand", pointwiseOps, "elements that repeat are computed once, then repeated", sinkExpand},
 	{"reshape", pointwiseOps, "operands under one reshape: one reshape of the result, which may meet its inverse", sinkReshape},
 	{"permute", pointwiseOps, "operands in one order: one permute of the result", sinkPermute},
-	{"reduce-expand", slices.Concat(reductions, []ir.Op{ir.ArgMax, ir.ArgMin}), "rows that repeat are reduced once", sinkReduceExpand},
+	{"reduce-expand", slices.Concat(reductions, []ir.Op{ir.ArgMax, ir.ArgMin}), "rows that repeat are reduced once; not sums of floats, whose order may go by the shape", sinkReduceExpand},
 	{"permute-expand", []ir.Op{ir.Permute}, "fewer elements change places", permuteExpand},
 	{"reshape-expand", []ir.Op{ir.Reshape}, "repetition comes last, where pointwise work can pass it", reshapeExpand},
 }
@@ -57,10 +57,10 @@ func sinkExpand(r *rewriter, n *ir.Node) *ir.Node {
 		if bits, ok := splatOf(x); ok {
 			in[j] = r.splat(x.DType, small, bits)
 		} else {
-			in[j] = r.make(ir.Expand, ir.Attr{Shape: small}, x.In[0])
+			in[j] = r.expand(x.In[0], small)
 		}
 	}
-	return r.make(ir.Expand, ir.Attr{Shape: n.Shape}, r.make(n.Op, n.Attr, in...))
+	return r.expand(r.make(n.Op, n.Attr, in...), n.Shape)
 }
 
 // sinkReshape wants at least one reshaped operand, and all others to have the
@@ -96,7 +96,7 @@ func sinkReshape(r *rewriter, n *ir.Node) *ir.Node {
 			in[j] = r.expandReshaped(x, source)
 		}
 	}
-	return r.make(ir.Reshape, ir.Attr{Shape: n.Shape}, r.make(n.Op, n.Attr, in...))
+	return r.reshape(r.make(n.Op, n.Attr, in...), n.Shape)
 }
 
 func sinkPermute(r *rewriter, n *ir.Node) *ir.Node {
@@ -127,15 +127,21 @@ func sinkPermute(r *rewriter, n *ir.Node) *ir.Node {
 		} else if x.Op == ir.Permute {
 			in[j] = x.In[0]
 		} else {
-			in[j] = r.make(ir.Expand, ir.Attr{Shape: shape}, r.make(ir.Permute, ir.Attr{Axes: back}, x.In[0]))
+			in[j] = r.expand(r.make(ir.Permute, ir.Attr{Axes: back}, x.In[0]), shape)
 		}
 	}
 	return r.make(ir.Permute, ir.Attr{Axes: order}, r.make(n.Op, n.Attr, in...))
 }
 
-// sinkReduceExpand takes repetition along axes that are not reduced to the
-// result.
 func sinkReduceExpand(r *rewriter, n *ir.Node) *ir.Node {
+	if orderMatters(n) {
+		return nil
+	}
+	return reduceOnce(r, n)
+}
+
+// reduceOnce takes repetition along axes that are not reduced to the result.
+func reduceOnce(r *rewriter, n *ir.Node) *ir.Node {
 	y := n.In[0]
 	if y.Op != ir.Expand || isSplat(y) {
 		return nil
@@ -150,8 +156,7 @@ func sinkReduceExpand(r *rewriter, n *ir.Node) *ir.Node {
 	if small.Equal(y.Shape) || !filled(y.Shape, n.Attr.Axes) && n.Op != ir.ReduceSum && n.Op != ir.ReduceProd {
 		return nil
 	}
-	x := r.make(ir.Expand, ir.Attr{Shape: small}, y.In[0])
-	return r.make(ir.Expand, ir.Attr{Shape: n.Shape}, r.make(n.Op, n.Attr, x))
+	return r.expand(r.make(n.Op, n.Attr, r.expand(y.In[0], small)), n.Shape)
 }
 
 func permuteExpand(r *rewriter, n *ir.Node) *ir.Node {
@@ -159,7 +164,7 @@ func permuteExpand(r *rewriter, n *ir.Node) *ir.Node {
 	if y.Op != ir.Expand {
 		return nil
 	}
-	return r.make(ir.Expand, ir.Attr{Shape: n.Shape}, r.make(ir.Permute, n.Attr, y.In[0]))
+	return r.expand(r.make(ir.Permute, n.Attr, y.In[0]), n.Shape)
 }
 
 func reshapeExpand(r *rewriter, n *ir.Node) *ir.Node {
@@ -172,8 +177,8 @@ func reshapeExpand(r *rewriter, n *ir.Node) *ir.Node {
 // expandReshaped makes the reshape of an expand as the expand of a reshape;
 // regroup has told that it can.
 func (r *rewriter) expandReshaped(y *ir.Node, to ir.Shape) *ir.Node {
-	x := r.make(ir.Reshape, ir.Attr{Shape: regroup(y, to)}, y.In[0])
-	return r.make(ir.Expand, ir.Attr{Shape: to}, x)
+	x := r.reshape(y.In[0], regroup(y, to))
+	return r.expand(x, to)
 }
 
 // regroup gives the shape from which an expand makes `to`, where y is an expand
