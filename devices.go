@@ -9,12 +9,14 @@ import (
 	"sync"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/interp"
 )
 
 // drivers are the kinds of device in this package, the best first. Importing
 // others for their effect adds theirs.
 var drivers = []device.Driver{
+	{Name: "cpu", Open: func(int) (device.Device, error) { return cpu.New(cpu.Options{}) }},
 	{Name: "interp", Open: func(int) (device.Device, error) { return interp.New(), nil }},
 }
 
@@ -54,6 +56,30 @@ func Open(name string) (*Device, error) {
 		}
 	}
 	return nil, fmt.Errorf("no device %q: there are auto, %s", name, strings.Join(deviceNames(), ", "))
+}
+
+// CPUOptions configure a device on the processor.
+type CPUOptions struct {
+	// ISA is "avx512", "avx2" or "generic"; "" is the best that the processor
+	// and the operating system have.
+	ISA     string
+	Threads int // a run uses at most so many; 0: GOMAXPROCS at the time
+}
+
+// OpenCPU opens the device "cpu" with options.
+func OpenCPU(o CPUOptions) (*Device, error) {
+	isa := cpu.Best
+	if o.ISA != "" {
+		var err error
+		if isa, err = cpu.ParseISA(o.ISA); err != nil {
+			return nil, fmt.Errorf("device \"cpu\": %w", err)
+		}
+	}
+	dev, err := cpu.New(cpu.Options{ISA: isa, Threads: o.Threads})
+	if err != nil {
+		return nil, fmt.Errorf("device \"cpu\": %w", err)
+	}
+	return &Device{name: "cpu", dev: dev, compiler: dev}, nil
 }
 
 func openBest() (*Device, error) {
