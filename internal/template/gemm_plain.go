@@ -19,17 +19,23 @@ func (g *Gemm) PlainX() (Plain, bool) { return g.plainLoad(g.X, g.Row, g.Inner) 
 // PlainY tells whether Y(k, col) is a Plain.
 func (g *Gemm) PlainY() (Plain, bool) { return g.plainLoad(g.Y, g.Inner, g.Col) }
 
-// PlainOut tells whether the epilogue does no more than store the sums, and
-// where.
-func (g *Gemm) PlainOut() (Plain, bool) {
+// Bare tells whether the epilogue does no more than store the sums.
+func (g *Gemm) Bare() bool {
 	if len(g.Epilogue) != 1 {
-		return Plain{}, false
+		return false
 	}
 	s, ok := g.Epilogue[0].(*loop.Store)
-	if !ok || s.Valid != nil || s.Value.Kind != loop.KindLocal || s.Value.Local != g.Acc {
-		return Plain{}, false
+	return ok && s.Valid == nil && s.Value.Kind == loop.KindLocal && s.Value.Local == g.Acc
+}
+
+// StoreAt tells where the last store of the epilogue goes, whatever it stores.
+func (g *Gemm) StoreAt() (Plain, bool) {
+	if n := len(g.Epilogue); n > 0 {
+		if s, ok := g.Epilogue[n-1].(*loop.Store); ok {
+			return g.plain(s.Param, s.Index, g.Row, g.Col)
+		}
 	}
-	return g.plain(s.Param, s.Index, g.Row, g.Col)
+	return Plain{}, false
 }
 
 func (g *Gemm) plainLoad(e *loop.Expr, row, col *loop.Var) (Plain, bool) {

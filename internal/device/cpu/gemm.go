@@ -32,7 +32,8 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 		return nil, err
 	}
 	k := &gemmKernel{work: g, tiles: tiles}
-	if k.x, k.plainX = g.PlainX(); !k.plainX || !rowContiguous(k.x, g.K) {
+	var plain bool
+	if k.x, plain = g.PlainX(); !plain || !rowContiguous(k.x, g.K) {
 		if k.packX, err = c.part(g.PackX()); err != nil {
 			return nil, err
 		}
@@ -40,8 +41,9 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if k.packY, err = c.part(g.PackY(tiles.lanes*tiles.Tile.Vectors, tiles.lanes)); err != nil {
 		return nil, err
 	}
-	if k.out, k.plainOut = g.PlainOut(); !k.plainOut || !rowContiguous(k.out, g.Cols) || g.Params[k.out.Param].DType != ir.F32 {
-		k.plainOut = false
+	k.out, plain = g.StoreAt()
+	k.plainOut = plain && rowContiguous(k.out, g.Cols) && g.Params[k.out.Param].DType == ir.F32
+	if !k.plainOut || !g.Bare() {
 		if k.finish, err = c.part(g.Finish()); err != nil {
 			return nil, err
 		}

@@ -67,7 +67,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		}
 		s.copyX = collides(4*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
 	}
-	if k.finish == nil {
+	if k.plainOut {
 		if s.rowOut, err = evalIndex(k.out.Row, r.env, 0); err != nil {
 			return nil, err
 		}
@@ -189,15 +189,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 				return err
 			}
 			w.args.B = packed
-			if k.finish == nil {
-				w.args.C, w.args.LDC = unsafe.Add(out, 4*(r0*s.rowOut+col0)), uintptr(4*s.rowOut)
-			} else {
-				above := 0
-				if s.kBlocks > 1 {
-					above = r0 - s.row(b.row0)
-				}
-				w.args.C, w.args.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
-			}
+			s.placeC(w, b, out, r0, col0)
 			k.tiles.run(&w.args, r1-r0, col1-col0)
 			if k.finish != nil && kb == s.kBlocks-1 {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
@@ -209,8 +201,27 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 	return nil
 }
 
-// bases are the addresses of X and of the results of one batch, of those that
-// are used in place.
+// placeC says where the sums of a row panel go, and the results after them.
+func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, col int) {
+	if s.kernel.plainOut {
+		w.args.Ahead, w.args.LDAhead = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
+	}
+	if s.kernel.finish == nil {
+		w.args.C, w.args.LDC = w.args.Ahead, w.args.LDAhead
+		return
+	}
+	above := 0
+	if s.kBlocks > 1 {
+		above = row - s.row(b.row0)
+	}
+	w.args.C, w.args.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
+	if !s.kernel.plainOut {
+		w.args.Ahead, w.args.LDAhead = w.args.C, w.args.LDC
+	}
+}
+
+// bases are the addresses of X and of the results of one batch where they are
+// used in place.
 func (s *gemmStep) bases(batch int) (x, out unsafe.Pointer, err error) {
 	k := s.kernel
 	if k.packX == nil {
@@ -220,7 +231,7 @@ func (s *gemmStep) bases(batch int) (x, out unsafe.Pointer, err error) {
 		}
 		x = unsafe.Add(s.ptrs[k.x.Param], 4*at)
 	}
-	if k.finish == nil {
+	if k.plainOut {
 		at, err := evalIndex(k.out.Base, s.env, batch)
 		if err != nil {
 			return nil, nil, err

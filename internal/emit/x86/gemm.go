@@ -25,6 +25,9 @@ type GemmTile struct{ Rows, Vectors int }
 //
 // B holds the panels one behind the other, each [K][Vectors*lanes]. A tail
 // kernel stores, and reads, only the lanes of Mask in the last vector of a row.
+// Ahead is laid out as C; its lines are fetched for what will be written there
+// when the sums are done: C itself, or where an epilogue puts its results.
+// The kernel moves Ahead on with C.
 type GemmArgs struct {
 	A, B, C  unsafe.Pointer
 	LDA, LDC uintptr // bytes from row to row
@@ -32,6 +35,8 @@ type GemmArgs struct {
 	Blocks   uintptr // K / GemmUnroll
 	Rest     uintptr // K % GemmUnroll
 	Continue uintptr
+	Ahead    unsafe.Pointer
+	LDAhead  uintptr
 	Mask     [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 }
 
@@ -46,7 +51,9 @@ const (
 	gemmBlocks   = 48
 	gemmRest     = 56
 	gemmContinue = 64
-	gemmMask     = 72
+	gemmAhead    = 72
+	gemmLDAhead  = 80
+	gemmMask     = 88
 )
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.

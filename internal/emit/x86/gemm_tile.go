@@ -98,17 +98,28 @@ func (t *tileGen) start() {
 	t.eachRow(func(r, v int) { t.load(t.acc(r, v), t.cell(v), v) })
 	t.Jmp(begin)
 	t.Bind(fresh)
-	t.Op(asm.MOV, gRow, gC)
 	for r := range t.tile.Rows {
 		for v := range t.tile.Vectors {
 			t.zero(t.acc(r, v))
-			t.Op(asm.PREFETCHT0, t.cell(v)) // C is written a few thousand cycles later
-		}
-		if r+1 < t.tile.Rows {
-			t.Op(asm.ADD, gRow, gLDC)
 		}
 	}
 	t.Bind(begin)
+	t.fetchAhead()
+}
+
+// fetchAhead fetches the lines that will be written some thousand cycles later.
+func (t *tileGen) fetchAhead() {
+	const line = 64
+	t.Op(asm.MOV, gRow, asm.Ptr(gArgs, gemmAhead))
+	for r := range t.tile.Rows {
+		for at := 0; at < t.width(); at += line {
+			t.Op(asm.PREFETCHW, asm.Ptr(gRow, at))
+		}
+		if r+1 < t.tile.Rows {
+			t.Op(asm.ADD, gRow, asm.Ptr(gArgs, gemmLDAhead))
+		}
+	}
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmAhead), asm.Imm(t.width()))
 }
 
 // zero clears a register: by VEX where that reaches, being shorter.
