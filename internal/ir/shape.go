@@ -75,6 +75,10 @@ func (s Shape) Eval(env Env) ([]int, error) {
 const (
 	maxRank  = 32
 	maxTerms = 1024
+
+	// maxDegree bounds the symbols that one product holds: a size squared
+	// again and again would double them each time.
+	maxDegree = 16
 )
 
 // Check refuses sizes that may be negative, shapes that may hold more than
@@ -86,7 +90,7 @@ func (s Shape) Check() error {
 	total, terms := int64(1), 1
 	for _, d := range s {
 		if n := len(d.terms); n > 0 {
-			if terms *= n + 1; terms > maxTerms {
+			if terms *= n + 1; terms > maxTerms || len(d.terms[0].vars) > maxDegree {
 				return fmt.Errorf("shape %v has too many symbolic terms: name a sum by a symbol of its own", s)
 			}
 		}
