@@ -50,7 +50,7 @@ func SegmentIDs(offsets Tensor, rows ...Dim) Tensor {
 	if err := checkSymbols(rows); err != nil {
 		return fail(err, offsets)
 	}
-	return apply(ir.SegmentIDs, ir.Attr{DType: I32, Shape: ir.Shape{rows[0]}}, offsets)
+	return apply(ir.SegmentIDs, ir.Attr{Shape: ir.Shape{rows[0]}}, offsets)
 }
 
 // Positions gives for each row its position in its sequence, from 0, as I32.
