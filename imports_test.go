@@ -33,8 +33,8 @@ internal/device/cpu
 internal/devicetest
 safetensors tokenizer hub
 model
-model/minilm
 embed
+model/minilm
 cmd/sinter examples bench
 `
 
@@ -108,7 +108,7 @@ func TestImports(t *testing.T) {
 // programs and test helpers.
 func known(layer map[string]int, dir string) string {
 	for d := dir; ; d = path.Dir(d) {
-		if _, ok := layer[d]; ok && (d == dir || strings.HasPrefix(d, "cmd/") || d == "examples" || d == "bench") {
+		if _, ok := layer[d]; ok && (d == dir || strings.HasPrefix(d, "cmd/") || d == "model/minilm" || d == "examples" || d == "bench") {
 			return d
 		}
 		if d == "." || d == "/" {
