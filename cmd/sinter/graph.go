@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/embed"
+)
+
+// graphFlags are those of the graph command.
+type graphFlags struct {
+	stage string
+	dot   bool
+	html  string
+}
+
+// stageNames is the way of a program, as the command speaks of it.
+var stageNames = []string{"trace", "simplify", "partition", "plan", "loops", "code"}
+
+func (a *app) graphCommand() *cobra.Command {
+	var f graphFlags
+	c := &cobra.Command{
+		Use:   "graph [MODEL]",
+		Short: "Show a model's program at each stage of compiling",
+		Long: `Graph compiles the program of a model and prints a stage of it:
+
+  trace      operations as the model asks for them
+  simplify   the same after all passes over the graph
+  partition  which operations each kernel does
+  plan       kernels in their order, and the buffers between them
+  loops      each kernel as loops
+  code       the generated machine code
+
+Without --stage it prints a table of the stages: operations (of the graph),
+kernels, and bytes, which are those of the weights in the first two and of the
+machine code in the last.`,
+		Example: `  sinter graph --stage simplify
+  sinter graph --dot | dot -Tsvg > model.svg`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if a.settings.model != "" && a.settings.model != args[0] {
+					return usagef("a model as argument and another by --model: give one")
+				}
+				a.settings.model = args[0]
+			}
+			return a.graph(f)
+		},
+	}
+	c.Flags().StringVar(&f.stage, "stage", "", "print this stage: "+strings.Join(stageNames, ", "))
+	c.Flags().BoolVar(&f.dot, "dot", false, "print the traced graph in the language of Graphviz")
+	c.Flags().StringVar(&f.html, "html", "", "write a page that shows all stages (not available yet)")
+	return c
+}
+
+func (f graphFlags) check(json bool) error {
+	switch {
+	case f.html != "":
+		return usagef("--html is not available yet: use --dot, or --stage")
+	case f.stage != "" && !slices.Contains(stageNames, f.stage):
+		return usagef("--stage %q: use %s", f.stage, strings.Join(stageNames, ", "))
+	case f.dot && f.stage != "" && f.stage != "trace":
+		return usagef("--dot draws the stage trace, not %s", f.stage)
+	case f.dot && json:
+		return usagef("--dot and --json: give one")
+	}
+	return nil
+}
+
+func (a *app) graph(f graphFlags) (err error) {
+	if err := f.check(a.settings.json); err != nil {
+		return err
+	}
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	g := embed.Graph(m)
+	if err := g.Err(); err != nil {
+		return err
+	}
+	if f.dot {
+		_, err := io.WriteString(a.stdout, g.DOT())
+		return err
+	}
+	stages, err := a.stages(g)
+	if err != nil {
+		return err
+	}
+	if f.stage != "" {
+		stages = slices.DeleteFunc(stages, func(s stage) bool { return s.Name != f.stage })
+		if len(stages) == 0 {
+			return fmt.Errorf("the device has no stage %s: try --device cpu", f.stage)
+		}
+	}
+	switch {
+	case a.settings.json:
+		return a.printJSON(struct {
+			Stages []stage `json:"stages"`
+		}{stages})
+	case f.stage != "":
+		_, err := io.WriteString(a.stdout, stages[0].text)
+		return err
+	}
+	return a.printStages(stages)
+}
+
+// stages compiles g and collects what it becomes on the way.
+func (a *app) stages(g *sinter.Graph) (_ []stage, err error) {
+	d, err := a.openDevice()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	texts := map[string]string{}
+	o := a.compileOptions()
+	o.Device = d
+	o.Trace = func(name, text string) { texts[name] = text }
+	p, err := sinter.Compile(g, o)
+	if err != nil {
+		return nil, err
+	}
+	info := p.Info()
+	if err := p.Close(); err != nil {
+		return nil, err
+	}
+	if texts["trace"] == "" { // a device without stages of its own
+		texts["trace"] = g.String()
+	}
+	return measureStages(texts, info), nil
+}
+
+func (a *app) printStages(stages []stage) error {
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STAGE\tNODES\tKERNELS\tBYTES")
+	for _, s := range stages {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, countText(s.Nodes), countText(s.Kernels), byteText(uint64(s.Bytes)))
+	}
+	return t.Flush()
+}
+
+func countText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}

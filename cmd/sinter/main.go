@@ -1,0 +1,20 @@
+// Command sinter runs machine learning models on this machine: it searches
+// text by meaning, embeds it, and shows how programs are compiled and how fast
+// they are.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the default handling is back: the second ends a
+	// program that does not get to its end.
+	context.AfterFunc(ctx, stop)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	os.Exit(status)
+}

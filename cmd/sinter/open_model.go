@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/embed"
+	"github.com/sinterml/sinter/hub"
+	"github.com/sinterml/sinter/model"
+	"github.com/sinterml/sinter/tokenizer"
+)
+
+// modelFS is the files of the model that the settings name.
+func (a *app) modelFS() (fs.FS, error) {
+	if a.settings.model == "" {
+		return defaultModel()
+	}
+	dir, err := hub.Find(a.settings.model)
+	if err != nil {
+		return nil, err
+	}
+	return os.DirFS(dir), nil
+}
+
+// modelName is what output calls the model.
+func (a *app) modelName() string {
+	if a.settings.model == "" {
+		return defaultModelName
+	}
+	return a.settings.model
+}
+
+// openModel reads the weights; openEncoder also compiles them.
+func (a *app) openModel() (*model.Encoder, error) {
+	if a.settings.model == "" {
+		files, err := defaultModel()
+		if err != nil {
+			return nil, err
+		}
+		return model.OpenFS(files)
+	}
+	dir, err := hub.Find(a.settings.model)
+	if err != nil {
+		return nil, err
+	}
+	return model.Open(dir)
+}
+
+// encoder is an open model with the device it runs on.
+type encoder struct {
+	*embed.Encoder
+	device *sinter.Device
+}
+
+func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device.Close()) }
+
+func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
+	o := embed.Options{Model: a.settings.model, Compile: a.compileOptions()}
+	if o.Model == "" {
+		var err error
+		if o.FS, err = defaultModel(); err != nil {
+			return nil, err
+		}
+	}
+	d, err := a.openDevice()
+	if err != nil {
+		return nil, err
+	}
+	o.Device = d
+	e, err := embed.New(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return &encoder{e, d}, nil
+}
+
+func (a *app) compileOptions() sinter.Options { return sinter.Options{NoOpt: a.settings.noOpt} }
+
+// openTokenizer reads a model's tokenizer and leaves its weights alone.
+func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {
+	files, err := a.modelFS()
+	if err != nil {
+		return nil, err
+	}
+	t, err := tokenizer.Load(files, "tokenizer.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("model %s has no tokenizer.json: is it the folder of a model?", a.modelName())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", a.modelName(), err)
+	}
+	return t, nil
+}

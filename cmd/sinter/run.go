@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses, which scripts rely on.
+const (
+	statusDone        = 0
+	statusFailed      = 1
+	statusUsage       = 2
+	statusInterrupted = 130
+)
+
+// app is one run of the command: where it reads and writes, and its settings.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(key string) string // "" where a variable is not set
+	flags          flags
+	settings       settings // of flags and environment; set before a command runs
+	terminal       bool     // stdout is one
+}
+
+// run is the whole command but for the process around it. It returns the exit
+// status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, terminal: isTerminal(stdout)}
+	root := a.root()
+	root.SetArgs(slices.Concat([]string{}, args)) // not nil, for which cobra takes the process's own
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.report(ctx, cmd, err)
+}
+
+// report tells of an error in the way its kind asks for.
+func (a *app) report(ctx context.Context, cmd *cobra.Command, err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return statusDone
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case closedPipe(err): // whoever reads has seen enough
+		return statusDone
+	case errors.As(err, &usage):
+		fmt.Fprintf(a.stderr, "sinter: %v\nRun '%s -h' for help.\n", err, cmd.CommandPath())
+		return statusUsage
+	}
+	fmt.Fprintf(a.stderr, "sinter: %v\n", err)
+	return statusFailed
+}
+
+// root builds the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sinter",
+		Short: "Machine learning models on this machine, from one binary",
+		Long: `Sinter compiles tensor programs to machine code and runs them. This command
+searches text by meaning, embeds it, and shows what the compiler does.`,
+		Args:              a.commandArgs,
+		RunE:              func(*cobra.Command, []string) error { return usagef("give a command") },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.resolve(cmd) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	a.flags.register(root.PersistentFlags())
+	root.AddCommand(a.searchCommand(), a.embedCommand(), a.tokenizeCommand(), a.deviceCommand(), a.graphCommand())
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	return root
+}
+
+// commandArgs refuses what is no command, with the names that are close.
+func (a *app) commandArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("no command %q: did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usagef("no command %q: there are %s", args[0], strings.Join(names, ", "))
+}
+
+// wrapArgs makes what a command says of its arguments a fault of usage.
+func wrapArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// usageError is a command line, or a variable, that cannot be meant.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sinterml/sinter/internal/rewrite"
+	"github.com/sinterml/sinter/internal/schedule"
+)
+
+// The environment variables that stand in for flags, or set what has none.
+const (
+	envDevice  = "SINTER_DEVICE"
+	envThreads = "SINTER_THREADS"
+	envCPU     = "SINTER_CPU"
+	envNoOpt   = "SINTER_NOOPT"
+)
+
+// flags are those that every command has.
+type flags struct {
+	device, dtype, model string
+	threads              int
+	json, quiet          bool
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.device, "device", "", "device to run on, as 'sinter device' lists them (default the best; $"+envDevice+")")
+	set.IntVar(&f.threads, "threads", 0, "threads the cpu may use (default all; $"+envThreads+")")
+	set.StringVar(&f.dtype, "dtype", "f32", "number format to compute in: f32")
+	set.StringVar(&f.model, "model", "", "model: a folder, a file in it, or a name in the local hub cache (default "+defaultModelText+")")
+	set.BoolVar(&f.json, "json", false, "print JSON")
+	set.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings")
+}
+
+// settings are what flags and environment come to.
+type settings struct {
+	device  string // "auto" for the best
+	threads int    // 0: all
+	isa     string // instruction set of the cpu; "": the widest
+	model   string // "": the one in the binary
+	dtype   string
+	noOpt   []string // passes to leave out
+	json    bool
+	quiet   bool
+}
+
+// The values that flags and variables may have.
+var (
+	dtypes        = []string{"f32"}
+	contractTypes = []string{"f32", "bf16", "f16", "int8", "int4"}
+	isas          = []string{"avx512", "avx2", "neon", "generic"}
+)
+
+// resolve fills the settings: a flag goes before its variable. A value that
+// cannot be meant is an error that says where it stands.
+func (a *app) resolve(cmd *cobra.Command) error {
+	s := settings{device: "auto", model: a.flags.model, dtype: a.flags.dtype, json: a.flags.json, quiet: a.flags.quiet}
+	set := cmd.Flags().Changed
+	if name, from := a.flags.device, "--device"; set("device") || a.env(envDevice) != "" {
+		if !set("device") {
+			name, from = a.env(envDevice), envDevice
+		}
+		if err := checkDevice(name); err != nil {
+			return usagef("%s: %w", from, err)
+		}
+		s.device = name
+	}
+	var err error
+	if s.threads, err = a.threads(set("threads")); err != nil {
+		return err
+	}
+	if !slices.Contains(dtypes, s.dtype) {
+		if slices.Contains(contractTypes, s.dtype) {
+			return usagef("--dtype %s is not supported yet: use %s", s.dtype, strings.Join(dtypes, ", "))
+		}
+		return usagef("--dtype %q: use %s", s.dtype, strings.Join(dtypes, ", "))
+	}
+	if set("model") && s.model == "" {
+		return usagef("--model is empty: give a folder, a file, or a name in the hub cache")
+	}
+	if s.isa = a.env(envCPU); s.isa != "" && !slices.Contains(isas, s.isa) {
+		return usagef("%s: %q is no instruction set: use %s", envCPU, s.isa, strings.Join(isas, ", "))
+	}
+	if s.noOpt, err = parsePasses(a.env(envNoOpt)); err != nil {
+		return usagef("%s: %w", envNoOpt, err)
+	}
+	a.settings = s
+	return nil
+}
+
+func (a *app) threads(flag bool) (int, error) {
+	if flag {
+		if a.flags.threads < 1 {
+			return 0, usagef("--threads %d: use at least 1", a.flags.threads)
+		}
+		return a.flags.threads, nil
+	}
+	text := a.env(envThreads)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, usagef("%s: %q is no number of threads: use at least 1", envThreads, text)
+	}
+	return n, nil
+}
+
+// parsePasses splits a list of passes and refuses names that nobody knows.
+func parsePasses(list string) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	known := append([]string{"all"}, schedule.Switches...)
+	rules := map[string]bool{}
+	for _, p := range rewrite.Passes() {
+		if p.Required {
+			continue
+		}
+		known = append(known, p.Name)
+		for _, r := range p.Rules {
+			rules[r.Name] = true
+		}
+	}
+	names := strings.Split(list, ",")
+	for i, n := range names {
+		names[i] = strings.TrimSpace(n)
+		if !slices.Contains(known, names[i]) && !rules[names[i]] {
+			return nil, fmt.Errorf("no pass %q: there are %s; a rule is named pass/rule", names[i], strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
