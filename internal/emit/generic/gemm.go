@@ -108,12 +108,10 @@ func Gemm(dst []float32, ldc int, a []float32, lda int, b Packed, m int, accumul
 	return nil
 }
 
-// packRows puts column after column of n rows of a, from column k on, together;
-// missing rows are zero.
+// packRows puts column after column of n rows of a, from column k on, together.
+// What it leaves in the place of missing rows does not matter: tile.run drops
+// their sums.
 func packRows(to, a []float32, lda, k, n int) {
-	if n < tileRows {
-		clear(to)
-	}
 	for r := range n {
 		row := a[r*lda+k:][:len(to)/tileRows]
 		for i, x := range row {

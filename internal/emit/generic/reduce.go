@@ -50,7 +50,7 @@ func identity(op ir.Op, d ir.DType) uint64 {
 		return value(math.Inf(-1))
 	case d.IsFloat() && op == ir.Mul:
 		return value(1)
-	case d == ir.Bool && op == ir.And, op == ir.Mul:
+	case op == ir.Mul:
 		return 1
 	case op == ir.And, op == ir.Min && d.IsUnsigned():
 		return ones
