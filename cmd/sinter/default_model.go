@@ -1,13 +1,15 @@
 package main
 
-import "io/fs"
+import (
+	"io/fs"
 
-// What stands where --model is not given.
-const (
-	defaultModelName = ""
-	defaultModelText = "none: it must be given"
+	"github.com/sinterml/sinter/model/minilm"
 )
 
-func defaultModel() (fs.FS, error) {
-	return nil, usagef("no model: give --model with a folder, a file in it, or a name in the local hub cache")
-}
+// The model that stands where --model is not given: the one in the binary.
+const (
+	defaultModelName = "all-MiniLM-L6-v2"
+	defaultModelText = "the one in the binary, " + defaultModelName
+)
+
+func defaultModel() fs.FS { return minilm.FS }

@@ -17,7 +17,7 @@ import (
 // modelFS is the files of the model that the settings name.
 func (a *app) modelFS() (fs.FS, error) {
 	if a.settings.model == "" {
-		return defaultModel()
+		return defaultModel(), nil
 	}
 	dir, err := hub.Find(a.settings.model)
 	if err != nil {
@@ -37,11 +37,7 @@ func (a *app) modelName() string {
 // openModel reads the weights; openEncoder also compiles them.
 func (a *app) openModel() (*model.Encoder, error) {
 	if a.settings.model == "" {
-		files, err := defaultModel()
-		if err != nil {
-			return nil, err
-		}
-		return model.OpenFS(files)
+		return model.OpenFS(defaultModel())
 	}
 	dir, err := hub.Find(a.settings.model)
 	if err != nil {
@@ -61,10 +57,7 @@ func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device
 func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
 	o := embed.Options{Model: a.settings.model, Compile: a.compileOptions()}
 	if o.Model == "" {
-		var err error
-		if o.FS, err = defaultModel(); err != nil {
-			return nil, err
-		}
+		o.FS = defaultModel()
 	}
 	d, err := a.openDevice()
 	if err != nil {
