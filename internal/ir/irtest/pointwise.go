@@ -208,7 +208,11 @@ func division(g *generator, op ir.Op) *value {
 	}
 	var y *value
 	if d, s := x.n.DType, x.n.Shape; g.rng.IntN(2) == 0 {
-		y = g.constant(d, s, encode(d, float64(1+g.rng.IntN(9))))
+		bits := encode(d, float64(1+g.rng.IntN(9)))
+		if !d.IsUnsigned() && g.rng.IntN(3) == 0 {
+			bits = [...]uint64{ir.Lowest(d), encode(d, -1), encode(d, -4)}[g.rng.IntN(3)]
+		}
+		y = g.constant(d, s, bits)
 	} else if y = g.leaf(d, s, 1, 20); g.rng.IntN(2) == 0 && !d.IsUnsigned() {
 		y = g.add(ir.Neg, ir.Attr{}, y)
 	}
