@@ -14,11 +14,14 @@ type gemmKernel struct {
 
 	// An operand that lies in memory as the tile kernels read it is used in
 	// place. A nil part is never needed.
-	x, y, out        template.Plain
-	plainX, plainOut bool
-	packX, packY     *part
-	finish           *part
-	layout           string // of packed constants: equal for equal contents
+	x, y, out    template.Plain
+	yRows        bool // Y lies by rows: may be used in place
+	sharedY      bool // all batches have the same Y
+	plainOut     bool // out is where rows of f32 are written
+	packX, packY *part
+	finish       *part
+	transpose    uintptr // Y lies by columns: code that turns them; else 0
+	layout       string  // of packed constants: equal for equal contents
 }
 
 // compileGemm makes the kernel of a product. Where there are no tile kernels
@@ -27,38 +30,62 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if !c.machine || g.DType != ir.F32 {
 		return c.loops(g.Loops())
 	}
-	tiles, err := tileSets[c.isa]()
-	if err != nil {
+	k := &gemmKernel{work: g, sharedY: true}
+	g.Y.Walk(func(e *loop.Expr) { k.sharedY = k.sharedY && (e.Kind != loop.KindVar || e.Var != g.Batch) })
+	if err := k.operands(c); err != nil {
 		return nil, err
 	}
-	k := &gemmKernel{work: g, tiles: tiles}
 	var plain bool
-	if k.x, plain = g.PlainX(); !plain || !rowContiguous(k.x, g.K) {
-		if k.packX, err = c.part(g.PackX()); err != nil {
-			return nil, err
-		}
-	}
-	if k.packY, err = c.part(g.PackY(tiles.lanes*tiles.Tile.Vectors, tiles.lanes)); err != nil {
-		return nil, err
-	}
 	k.out, plain = g.StoreAt()
-	k.plainOut = plain && rowContiguous(k.out, g.Cols) && g.Params[k.out.Param].DType == ir.F32
+	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType == ir.F32
 	if !k.plainOut || !g.Bare() {
+		var err error
 		if k.finish, err = c.part(g.Finish()); err != nil {
 			return nil, err
 		}
 	}
 	if g.ConstY {
-		k.layout = packLayout(g, tiles)
+		k.layout = packLayout(g, k.tiles)
 	}
 	return k, nil
 }
 
-// rowContiguous tells whether the elements of each row are known to lie side
-// by side.
-func rowContiguous(p template.Plain, cols ir.Dim) bool {
-	_, most := cols.Bounds()
-	return p.Col.IsInt(1) || most <= 1
+// operands chooses how X and Y are read.
+func (k *gemmKernel) operands(c *compiler) (err error) {
+	g := k.work
+	var plain bool
+	k.x, plain = g.PlainX()
+	tiles := tileSets[c.isa].rows
+	switch {
+	case plain && sideBySide(k.x.Col, g.K):
+	case plain && sideBySide(k.x.Row, g.Rows):
+		tiles = tileSets[c.isa].columns
+	default:
+		if k.packX, err = c.part(g.PackX()); err != nil {
+			return err
+		}
+	}
+	if k.tiles, err = tiles(); err != nil {
+		return err
+	}
+	k.y, plain = g.PlainY()
+	switch {
+	case plain && sideBySide(k.y.Col, g.Cols):
+		k.yRows = !g.ConstY
+	case plain && sideBySide(k.y.Row, g.K):
+		if k.transpose, err = transposes[c.isa](); err != nil {
+			return err
+		}
+	}
+	k.packY, err = c.part(g.PackY(k.tiles.width(), k.tiles.lanes))
+	return err
+}
+
+// sideBySide tells whether n elements with this stride are known to have no
+// gaps.
+func sideBySide(stride *loop.Expr, n ir.Dim) bool {
+	_, most := n.Bounds()
+	return stride.IsInt(1) || most <= 1
 }
 
 // evalIndex computes index arithmetic over sizes and the batch.

@@ -76,7 +76,7 @@ func BenchmarkGemm(b *testing.B) {
 			shapes [][3]int
 		}{{"nine", nineShapes}, {"drawn", drawnShapes(20, 1)}} {
 			for _, s := range set.shapes {
-				for _, out := range []string{"plain", "bias"} {
+				for _, out := range []string{"plain", "bias", "gelu"} {
 					b.Run(fmt.Sprintf("%v/%s/%s/%dx%dx%d", isa, set.name, out, s[0], s[1], s[2]), func(b *testing.B) {
 						benchGemm(b, d, gemmCase{size: gemmSize{1, s[0], s[1], s[2]}, x: "plain", y: "plain", out: out, const_: true})
 					})
@@ -84,6 +84,23 @@ func BenchmarkGemm(b *testing.B) {
 			}
 		}
 		_ = d.Close()
+	}
+}
+
+// BenchmarkGemmForms is BenchmarkGemm for operands that are not constant or
+// lie otherwise in memory: training and attention have them.
+func BenchmarkGemmForms(b *testing.B) {
+	d, err := New(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	for _, f := range []struct{ x, y string }{{"plain", "plain"}, {"plain", "transposed"}, {"transposed", "plain"}, {"relu", "plain"}} {
+		for _, s := range []gemmSize{{1, 128, 512, 784}, {1, 2048, 384, 384}, {1, 384, 1536, 2048}, {96, 128, 128, 32}, {96, 128, 32, 128}} {
+			b.Run(fmt.Sprintf("%s-%s/%dx%dx%dx%d", f.x, f.y, s.batch, s.rows, s.cols, s.k), func(b *testing.B) {
+				benchGemm(b, d, gemmCase{size: s, x: f.x, y: f.y, out: "plain"})
+			})
+		}
 	}
 }
 
@@ -102,7 +119,7 @@ func benchGemm(b *testing.B, d *Device, c gemmCase) {
 	test := c.build(rand.New(rand.NewPCG(1, 2)))
 	step, done := test.bind(b, d, test.compile(b, d), 1)
 	defer done()
-	work := 2 * float64(c.size.rows) * float64(c.size.cols) * float64(c.size.k)
+	work := 2 * float64(c.size.batch) * float64(c.size.rows) * float64(c.size.cols) * float64(c.size.k)
 	runs := max(1, int(1e9/work))
 	var shares []float64
 	for b.Loop() {

@@ -23,7 +23,7 @@ type gemmCase struct {
 	syms   string // which of b, m, n, k are symbols
 	x      string // plain, wide (rows further apart), transposed, relu, step (every second k)
 	y      string // plain, transposed, scaled (i8 with a scale a column), shared (one for all batches)
-	out    string // plain, bias, residual, transposed, bf16, two (stores)
+	out    string // plain, bias, gelu, residual, transposed, bf16, two (stores)
 	const_ bool   // Y is a weight
 }
 
@@ -116,6 +116,11 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 	case "residual":
 		r := loop.Load(param("residual", ir.F32, total(g.Rows, g.Cols), loop.Read), ir.F32, row, nil)
 		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Add, ir.F32, bias(), r))}
+	case "gelu": // 0.5 v (1 + erf(v/sqrt 2))
+		v := bias()
+		half := loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(0.5))))
+		erf := loop.Apply(ir.Erf, ir.F32, loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(math.Sqrt2/2)))))
+		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.FMA, ir.F32, half, erf, half))}
 	case "bf16":
 		g.Epilogue = []loop.Stmt{store(ir.BF16, row, loop.Apply(ir.Cast, ir.BF16, acc))}
 	case "two":

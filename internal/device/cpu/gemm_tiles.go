@@ -17,20 +17,25 @@ type tileSet struct {
 	tail  [][]uintptr // by rows and vectors
 }
 
-// The tile kernels depend on no program: each instruction set has one set a
-// process, made when first wanted and never unmapped.
-var tileSets = [2]func() (*tileSet, error){
-	x86.AVX2:   sync.OnceValues(func() (*tileSet, error) { return newTileSet(x86.AVX2) }),
-	x86.AVX512: sync.OnceValues(func() (*tileSet, error) { return newTileSet(x86.AVX512) }),
+// lazyTiles is made when first wanted.
+type lazyTiles func() (*tileSet, error)
+
+// The tile kernels depend on no program: each instruction set has a set a
+// process for A by rows and one for A by columns, never unmapped.
+var tileSets = [2]struct{ rows, columns lazyTiles }{
+	x86.AVX2:   {newTileSet(x86.AVX2, false), newTileSet(x86.AVX2, true)},
+	x86.AVX512: {newTileSet(x86.AVX512, false), newTileSet(x86.AVX512, true)},
 }
 
-func newTileSet(isa x86.ISA) (*tileSet, error) {
-	cpu := cpuid.Host()
-	return mapTiles(isa, x86.BestGemmTile(isa, &cpu))
+func newTileSet(isa x86.ISA, columns bool) lazyTiles {
+	return sync.OnceValues(func() (*tileSet, error) {
+		cpu := cpuid.Host()
+		return mapTiles(isa, x86.BestGemmTile(isa, &cpu), columns)
+	})
 }
 
-func mapTiles(isa x86.ISA, tile x86.GemmTile) (*tileSet, error) {
-	g, err := x86.EmitGemm(isa, tile)
+func mapTiles(isa x86.ISA, tile x86.GemmTile, columns bool) (*tileSet, error) {
+	g, err := x86.EmitGemm(isa, tile, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -50,24 +55,45 @@ func mapTiles(isa x86.ISA, tile x86.GemmTile) (*tileSet, error) {
 	return t, nil
 }
 
-// run computes rows x cols results side by side from packed panels: whole ones
-// and, where cols is no multiple of their width, a tail.
-func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
-	width := t.Tile.Vectors * t.lanes
-	if n := cols / width; n > 0 {
+// width is the columns of a whole panel.
+func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
+
+// run computes rows x cols results side by side from panels of B: whole ones
+// and, where cols is no multiple of their width, a tail whose rows are tailLDB
+// bytes apart.
+func (t *tileSet) run(args *x86.GemmArgs, rows, cols int, tailLDB uintptr) {
+	if n := cols / t.width(); n > 0 {
 		args.Panels = uintptr(n)
 		jit.Call(t.full[rows], unsafe.Pointer(args))
 	}
-	rest := cols % width
+	rest := cols % t.width()
 	if rest == 0 {
 		return
 	}
-	whole := cols - rest
-	tail := *args
-	tail.B = unsafe.Add(args.B, 4*whole*(int(args.Blocks)*x86.GemmUnroll+int(args.Rest)))
-	tail.C = unsafe.Add(args.C, 4*whole)
-	tail.Panels = 1
+	tail := *args // B and Ahead have moved on
+	tail.C = unsafe.Add(args.C, 4*(cols-rest))
+	tail.LDB, tail.Panels = tailLDB, 1
 	vectors := ceilDiv(rest, t.lanes)
 	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
 	jit.Call(t.tail[rows][vectors], unsafe.Pointer(&tail))
+}
+
+// transposes is the code that turns squares of f32, by instruction set.
+var transposes = [2]func() (uintptr, error){
+	x86.AVX2:   newTranspose(x86.AVX2),
+	x86.AVX512: newTranspose(x86.AVX512),
+}
+
+func newTranspose(isa x86.ISA) func() (uintptr, error) {
+	return sync.OnceValues(func() (uintptr, error) {
+		text, err := x86.EmitTranspose(isa)
+		if err != nil {
+			return 0, err
+		}
+		code, err := jit.Map(text)
+		if err != nil {
+			return 0, err
+		}
+		return code.Entry(0), nil
+	})
 }

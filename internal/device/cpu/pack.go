@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -68,13 +69,14 @@ func loads(e *loop.Expr) []int {
 }
 
 // packedY returns Y packed as a whole, if it depends on leaves alone.
-func (k *gemmKernel) packedY(r *binding, p *gemmPlan) (unsafe.Pointer, error) {
+func (s *gemmStep) packedY(r *binding) (unsafe.Pointer, error) {
+	k := s.kernel
 	params := loads(k.work.Y)
 	if !k.work.ConstY || len(params) == 0 {
 		return nil, nil
 	}
 	var key strings.Builder
-	fmt.Fprintf(&key, "%d*%dx%d %s", p.batch, p.k, p.cols, k.layout)
+	fmt.Fprintf(&key, "%d*%dx%d %s", s.packedBatches(), s.k, s.cols, k.layout)
 	for i, param := range params {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
 		if buf.Kind != schedule.LeafBuffer || r.params[param] == nil {
@@ -86,25 +88,38 @@ func (k *gemmKernel) packedY(r *binding, p *gemmPlan) (unsafe.Pointer, error) {
 	}
 	have, _ := r.params[params[0]].packs.LoadOrStore(key.String(), &pack{})
 	made := have.(*pack)
-	made.once.Do(func() { made.mem, made.err = k.packAll(r, p) })
+	made.once.Do(func() { made.mem, made.err = s.packAll(r) })
 	if made.err != nil {
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
 	return made.mem.Pointer(), nil
 }
 
+// packedBatches is the number of different B among the products.
+func (s *gemmStep) packedBatches() int {
+	if s.kernel.sharedY {
+		return 1
+	}
+	return s.batch
+}
+
+// packedBatch is where a product's B begins among those packed, in elements.
+func (s *gemmStep) packedBatch(batch int) int {
+	return batch % s.packedBatches() * s.k * s.packedCols()
+}
+
 // packTask is the least elements that a task packs.
 const packTask = 64 << 10
 
 // packAll packs Y with all workers.
-func (k *gemmKernel) packAll(r *binding, p *gemmPlan) (*jit.Memory, error) {
-	d := r.module.device
-	each := 4 * p.k * p.packedCols() // bytes of one product's B
-	mem, err := d.alloc.Alloc(max(each*p.batch, 1))
+func (s *gemmStep) packAll(r *binding) (*jit.Memory, error) {
+	d, k := r.module.device, s.kernel
+	batches := s.packedBatches()
+	mem, err := d.alloc.Alloc(max(4*s.k*s.packedCols()*batches, 1))
 	if err != nil {
 		return nil, err
 	}
-	spills, err := r.scratch(max(k.packY.spill, 1))
+	spills, err := r.scratch(max(k.packY.spill, 64))
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +129,18 @@ func (k *gemmKernel) packAll(r *binding, p *gemmPlan) (*jit.Memory, error) {
 			return nil, err
 		}
 	}
-	perTask := max(1, packTask/max(1, p.maxK()*p.width))
-	parts := ceilDiv(p.panels, perTask)
-	err = d.pool.Run(context.Background(), p.batch*p.kBlocks*parts, r.workers, func(worker, task int) error {
+	perTask := max(1, packTask/(s.maxK()*s.width))
+	parts := ceilDiv(s.panels, perTask)
+	err = d.pool.Run(context.Background(), batches*s.kBlocks*parts, r.workers, func(worker, task int) error {
 		part, rest := task%parts, task/parts
-		block, batch := rest%p.kBlocks, rest/p.kBlocks
-		first, end := part*perTask, min(p.panels, (part+1)*perTask)
-		at := batch*each + 4*p.packed(block, first)
-		return packPanels(calls[worker], p, batch, block, first, end, unsafe.Add(mem.Pointer(), at), mem.Len()-at)
+		block, batch := rest%s.kBlocks, rest/s.kBlocks
+		first, end := part*perTask, min(s.panels, (part+1)*perTask)
+		at, err := s.bases(batch)
+		if err != nil {
+			return err
+		}
+		to := 4 * (s.packedBatch(batch) + s.packed(block, first))
+		return s.packPanels(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
 	})
 	if err != nil {
 		return nil, err
@@ -129,15 +148,46 @@ func (k *gemmKernel) packAll(r *binding, p *gemmPlan) (*jit.Memory, error) {
 	return mem, nil
 }
 
-// packPanels packs panels first to end of B for a block of k.
-func packPanels(c *partCall, p *gemmPlan, batch, block, first, end int, to unsafe.Pointer, bytes int) error {
+// packPanels packs panels first to end of B for a block of k. y is where B of
+// this batch lies if it lies by columns.
+func (s *gemmStep) packPanels(c *partCall, batch int, y unsafe.Pointer, block, first, end int, to unsafe.Pointer, room int) error {
+	k0, k1 := s.kStart(block), s.kStart(block+1)
 	c.set(template.AtBatch, batch)
-	c.set(template.FirstK, p.kStart(block))
-	c.set(template.EndK, p.kStart(block+1))
+	c.set(template.FirstK, k0)
+	c.set(template.EndK, k1)
 	c.set(template.FirstPanel, first)
-	c.panel(to, bytes)
-	return c.run(first, end)
+	c.panel(to, room)
+	if s.kernel.transpose == 0 || k1-k0 < s.lanes {
+		return c.run(first, end)
+	}
+	for p := first; p < end; p++ {
+		col0, col1 := p*s.width, min(s.cols, (p+1)*s.width)
+		if col1-col0 < s.lanes {
+			return c.run(p, end) // the last
+		}
+		s.turnPanel(unsafe.Add(y, 4*(k0+col0*s.colY)), unsafe.Add(to, 4*(p-first)*s.width*(k1-k0)), col1-col0, k1-k0)
+	}
+	return nil
 }
 
-// sizeOf is the value of a size in a run.
+// turnPanel packs one panel of B that lies by columns, cols x ks elements, both
+// at least a vector's lanes. Squares at the ends overlap those before them.
+func (s *gemmStep) turnPanel(from, to unsafe.Pointer, cols, ks int) {
+	n := s.lanes
+	args := x86.TransposeArgs{LDSrc: uintptr(4 * s.colY), LDDst: uintptr(4 * ceilDiv(cols, n) * n)}
+	turn := func(col, k, count int) {
+		args.Src, args.Dst = unsafe.Add(from, 4*(col*s.colY+k)), unsafe.Add(to, k*int(args.LDDst)+4*col)
+		args.Count = uintptr(count)
+		jit.Call(s.kernel.transpose, unsafe.Pointer(&args))
+	}
+	for c := 0; c < cols; c += n {
+		col := min(c, cols-n)
+		turn(col, 0, ks/n)
+		if ks%n > 0 {
+			turn(col, ks-n, 1)
+		}
+	}
+}
+
+// sizeOf is the value of sizes in a run.
 func (r *binding) sizeOf(dims ...ir.Dim) ([]int, error) { return ir.Shape(dims).Eval(r.env) }

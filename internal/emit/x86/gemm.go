@@ -23,21 +23,25 @@ type GemmTile struct{ Rows, Vectors int }
 //	for k = 0 .. K-1:          c = fma(A[r][k], B[k][j], c)
 //	C[r][j] = c
 //
-// B holds the panels one behind the other, each [K][Vectors*lanes]. A tail
-// kernel stores, and reads, only the lanes of Mask in the last vector of a row.
+// A kernel by rows reads A[r][k] at A + r*LDA + 4*k, one by columns at
+// A + 4*r + k*LDA. B[k][j] of panel p is at B + p*PanelB + k*LDB + 4*j. A tail
+// kernel reads and writes only the lanes of Mask in the last vector of a row.
+//
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
-// The kernel moves Ahead on with C.
+//
+// The kernel moves B and Ahead on by the panels it did.
 type GemmArgs struct {
-	A, B, C  unsafe.Pointer
-	LDA, LDC uintptr // bytes from row to row
-	Panels   uintptr // at least 1
-	Blocks   uintptr // K / GemmUnroll
-	Rest     uintptr // K % GemmUnroll
-	Continue uintptr
-	Ahead    unsafe.Pointer
-	LDAhead  uintptr
-	Mask     [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+	A, B, C     unsafe.Pointer
+	LDA, LDC    uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
+	LDB, PanelB uintptr // bytes
+	Panels      uintptr // at least 1
+	Blocks      uintptr // K / GemmUnroll
+	Rest        uintptr // K % GemmUnroll
+	Continue    uintptr
+	Ahead       unsafe.Pointer
+	LDAhead     uintptr
+	Mask        [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -47,13 +51,15 @@ const (
 	gemmC        = 16
 	gemmLDA      = 24
 	gemmLDC      = 32
-	gemmPanels   = 40
-	gemmBlocks   = 48
-	gemmRest     = 56
-	gemmContinue = 64
-	gemmAhead    = 72
-	gemmLDAhead  = 80
-	gemmMask     = 88
+	gemmLDB      = 40
+	gemmPanelB   = 48
+	gemmPanels   = 56
+	gemmBlocks   = 64
+	gemmRest     = 72
+	gemmContinue = 80
+	gemmAhead    = 88
+	gemmLDAhead  = 96
+	gemmMask     = 104
 )
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
@@ -100,9 +106,10 @@ func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
 // GemmKernels are the offsets of tile kernels in Code: for every height up to
 // Tile.Rows the full width, and tails of every number of vectors.
 type GemmKernels struct {
-	ISA  asm.ISA
-	Tile GemmTile
-	Code []byte
+	ISA     asm.ISA
+	Tile    GemmTile
+	Columns bool // A is read by columns
+	Code    []byte
 	// Full[rows] has Tile.Vectors vectors. Tail[rows][vectors] masks the last
 	// vector. Both begin at index 1.
 	Full []int
@@ -110,16 +117,16 @@ type GemmKernels struct {
 }
 
 // EmitGemm emits the tile kernels of a tile shape.
-func EmitGemm(isa asm.ISA, tile GemmTile) (*GemmKernels, error) {
-	g := &GemmKernels{ISA: isa, Tile: tile, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
+func EmitGemm(isa asm.ISA, tile GemmTile, columns bool) (*GemmKernels, error) {
+	g := &GemmKernels{ISA: isa, Tile: tile, Columns: columns, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
 	for rows := 1; rows <= tile.Rows; rows++ {
 		g.Tail[rows] = make([]int, tile.Vectors+1)
 		var err error
-		if g.Full[rows], err = g.add(rows, tile.Vectors, false); err != nil {
+		if g.Full[rows], err = g.add(GemmTile{rows, tile.Vectors}, false); err != nil {
 			return nil, err
 		}
 		for v := 1; v <= tile.Vectors; v++ {
-			if g.Tail[rows][v], err = g.add(rows, v, true); err != nil {
+			if g.Tail[rows][v], err = g.add(GemmTile{rows, v}, true); err != nil {
 				return nil, err
 			}
 		}
@@ -128,14 +135,14 @@ func EmitGemm(isa asm.ISA, tile GemmTile) (*GemmKernels, error) {
 }
 
 // add appends one kernel, aligned to 64 bytes.
-func (g *GemmKernels) add(rows, vectors int, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, GemmTile{rows, vectors}, tail)
+func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
+	a, err := emitGemmTile(g.ISA, tile, tail, g.Columns)
 	if err != nil {
 		return 0, err
 	}
 	code, err := a.Finish()
 	if err != nil {
-		return 0, fmt.Errorf("gemm kernel %dx%d: %w", rows, vectors, err)
+		return 0, fmt.Errorf("gemm kernel %dx%d: %w", tile.Rows, tile.Vectors, err)
 	}
 	for len(g.Code)%64 != 0 {
 		g.Code = append(g.Code, 0xCC) // int3

@@ -6,8 +6,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 
-// Registers of a tile kernel. A row's address is a base for each three rows
-// plus 0, 1 or 2 times LDA, which an address can hold.
+// Registers of a tile kernel.
 const (
 	gArgs   = asm.RDI
 	gA      = asm.RSI
@@ -18,8 +17,11 @@ const (
 	gCount  = asm.RAX
 	gLDC    = asm.RBX
 	gRow    = asm.R15 // walks over C
+	gLDB    = asm.R15 // while the sums run
 )
 
+// A row's address is a base for each three rows plus 0, 1 or 2 times LDA,
+// which an address can hold. By columns one base walks over k.
 var gBases = [...]asm.R{asm.R10, asm.R11, asm.R12, asm.R13, asm.R14}
 
 const rowsPerBase = 3
@@ -29,7 +31,8 @@ const rowsPerBase = 3
 type tileGen struct {
 	*asm.Asm
 	tile      GemmTile
-	tail      bool
+	tail      bool // the last vector of a row is masked: by K(1), with AVX2 by t.mask
+	columns   bool
 	bytes     int // of a vector
 	registers int
 	broadcast asm.Op
@@ -37,14 +40,13 @@ type tileGen struct {
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
-func emitGemmTile(isa asm.ISA, tile GemmTile, tail bool) (*asm.Asm, error) {
-	t := &tileGen{Asm: asm.New(isa), tile: tile, tail: tail, registers: 16, broadcast: asm.VBROADCASTSS, fma: asm.VFMADD231PS}
+func emitGemmTile(isa asm.ISA, tile GemmTile, tail, columns bool) (*asm.Asm, error) {
+	t := &tileGen{Asm: asm.New(isa), tile: tile, tail: tail, columns: columns, registers: 16, broadcast: asm.VBROADCASTSS, fma: asm.VFMADD231PS}
 	if isa == asm.AVX512 {
 		t.registers = 32
 	}
 	t.bytes = t.Length().Bytes()
-	if need := tile.Rows*tile.Vectors + tile.Vectors + 1; tile.Rows < 1 || tile.Vectors < 1 ||
-		need > t.registers || tile.Rows > rowsPerBase*len(gBases) {
+	if tile.Rows < 1 || tile.Vectors < 1 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
 	t.kernel()
@@ -57,26 +59,41 @@ func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
 // b is the register for vector v of B.
 func (t *tileGen) b(v int) asm.V { return asm.V(t.tile.Rows*t.tile.Vectors + v) }
 
+// mask is AVX2's mask of the last vector.
+func (t *tileGen) mask() asm.V { return asm.V(t.registers - 1) }
+
+// free counts the registers for broadcast elements.
+func (t *tileGen) free() int {
+	n := t.registers - (t.tile.Rows+1)*t.tile.Vectors
+	if t.tail && t.ISA == asm.AVX2 {
+		n-- // mask
+	}
+	return n
+}
+
 // x is the register for the broadcast element of row r: two take turns where
 // there is room.
 func (t *tileGen) x(r int) asm.V {
-	first := (t.tile.Rows + 1) * t.tile.Vectors
-	return asm.V(first + r%min(2, t.registers-first))
+	return asm.V((t.tile.Rows+1)*t.tile.Vectors + r%min(2, t.free()))
 }
 
 func (t *tileGen) kernel() {
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{gA, gemmA}, {gB, gemmB}, {gC, gemmC}, {gLDA, gemmLDA}, {gLDC, gemmLDC}, {gPanels, gemmPanels}} {
+	}{{gA, gemmA}, {gC, gemmC}, {gLDA, gemmLDA}, {gLDC, gemmLDC}, {gPanels, gemmPanels}} {
 		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
-	if t.tail && t.ISA == asm.AVX512 {
+	switch {
+	case !t.tail:
+	case t.ISA == asm.AVX512:
 		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
+	default:
+		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
 	}
 	panel := t.Here()
 	t.start()
-	t.bases()
+	t.operands()
 	t.steps(gemmBlocks, GemmUnroll)
 	t.steps(gemmRest, 1)
 	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
@@ -87,7 +104,7 @@ func (t *tileGen) kernel() {
 	t.Op(asm.RET)
 }
 
-// width is the bytes of one K step of a panel of B, and of its row in C.
+// width is the bytes of a row of the tile.
 func (t *tileGen) width() int { return t.tile.Vectors * t.bytes }
 
 // start gives the accumulators their first value.
@@ -148,6 +165,7 @@ func (t *tileGen) cell(v int) asm.M { return asm.Ptr(gRow, v*t.bytes) }
 
 func (t *tileGen) masked(v int) bool { return t.tail && v == t.tile.Vectors-1 }
 
+// load reads vector v of a row.
 func (t *tileGen) load(to asm.V, from asm.M, v int) {
 	switch {
 	case !t.masked(v):
@@ -155,8 +173,7 @@ func (t *tileGen) load(to asm.V, from asm.M, v int) {
 	case t.ISA == asm.AVX512:
 		t.Op(asm.VMOVUPS, to, from, asm.MaskZ(1))
 	default:
-		t.Op(asm.VMOVUPS, t.b(0), asm.Ptr(gArgs, gemmMask))
-		t.Op(asm.VMASKMOVPS, to, t.b(0), from)
+		t.Op(asm.VMASKMOVPS, to, t.mask(), from)
 	}
 }
 
@@ -167,22 +184,37 @@ func (t *tileGen) store(to asm.M, from asm.V, v int) {
 	case t.ISA == asm.AVX512:
 		t.Op(asm.VMOVUPS, to, from, asm.Mask(1))
 	default:
-		t.Op(asm.VMOVUPS, t.b(0), asm.Ptr(gArgs, gemmMask))
-		t.Op(asm.VMASKMOVPS, to, t.b(0), from)
+		t.Op(asm.VMASKMOVPS, to, t.mask(), from)
 	}
 }
 
-// bases points the row bases at the start of A.
-func (t *tileGen) bases() {
+// operands points to the start of A and of this panel of B, and notes where
+// the next one is.
+func (t *tileGen) operands() {
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmB))
+	t.Op(asm.MOV, gLDB, asm.Ptr(gArgs, gemmPanelB))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmB), gLDB)
+	t.Op(asm.MOV, gLDB, asm.Ptr(gArgs, gemmLDB))
 	t.Op(asm.MOV, gBases[0], gA)
-	for g := 1; g*rowsPerBase < t.tile.Rows; g++ {
+	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
 		t.Op(asm.ADD, gBases[g], gLDA)
 	}
 }
 
-// row is the address of element k of row r.
-func (t *tileGen) row(r, k int) asm.M {
+// bases is the number of base registers for A.
+func (t *tileGen) bases() int {
+	if t.columns {
+		return 1
+	}
+	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
+}
+
+// element is the address of A[r][k], k counted from the start of the round.
+func (t *tileGen) element(r, k int) asm.M {
+	if t.columns { // the base is at k
+		return asm.Ptr(gBases[0], 4*r)
+	}
 	base := gBases[r/rowsPerBase]
 	if n := r % rowsPerBase; n > 0 {
 		return asm.Idx(base, gLDA, n, 4*k)
@@ -202,9 +234,10 @@ func (t *tileGen) steps(count, unroll int) {
 	for k := range unroll {
 		t.step(k)
 	}
-	t.Op(asm.ADD, gB, asm.Imm(unroll*t.width()))
-	for g := 0; g*rowsPerBase < t.tile.Rows; g++ {
-		t.Op(asm.ADD, gBases[g], asm.Imm(4*unroll))
+	if !t.columns {
+		for g := range t.bases() {
+			t.Op(asm.ADD, gBases[g], asm.Imm(4*unroll))
+		}
 	}
 	t.Op(asm.SUB, gCount, asm.Imm(1))
 	t.J(asm.NE, again)
@@ -215,12 +248,16 @@ func (t *tileGen) steps(count, unroll int) {
 // own: as an operand of the multiply-add it would be loaded once a vector.
 func (t *tileGen) step(k int) {
 	for v := range t.tile.Vectors {
-		t.Op(asm.VMOVUPS, t.b(v), asm.Ptr(gB, k*t.width()+v*t.bytes))
+		t.load(t.b(v), asm.Ptr(gB, v*t.bytes), v)
 	}
+	t.Op(asm.ADD, gB, gLDB)
 	for r := range t.tile.Rows {
-		t.Op(t.broadcast, t.x(r), t.row(r, k))
+		t.Op(t.broadcast, t.x(r), t.element(r, k))
 		for v := range t.tile.Vectors {
 			t.Op(t.fma, t.acc(r, v), t.x(r), t.b(v))
 		}
+	}
+	if t.columns {
+		t.Op(asm.ADD, gBases[0], gLDA)
 	}
 }

@@ -1,0 +1,152 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+func (s *gemmStep) flags() []int64 { return s.status }
+
+// Tasks is the number of tasks.
+func (s *gemmStep) Tasks() int { return s.tasks() }
+
+// bind fixes sizes, pointers and the way the work is cut.
+func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
+	g := k.work
+	n, err := r.sizeOf(g.BatchSize, g.Rows, g.Cols, g.K)
+	if err != nil {
+		return nil, err
+	}
+	s := &gemmStep{kernel: k, env: r.env, ptrs: r.ptrs, status: r.status}
+	s.gemmPlan = k.plan(gemmSize{n[0], n[1], n[2], n[3]}, r.workers, false)
+	if s.tasks() == 0 {
+		return s, nil
+	}
+	if err := s.strides(); err != nil {
+		return nil, err
+	}
+	if s.packedB, err = s.packedY(r); err != nil {
+		return nil, err
+	}
+	if s.packedB == nil {
+		if s.directB = k.yRows && s.worthDirect(); !s.directB {
+			s.gemmPlan = k.plan(s.gemmSize, r.workers, true)
+		}
+	}
+	return s, s.memory(r)
+}
+
+func (k *gemmKernel) plan(size gemmSize, workers int, ownB bool) gemmPlan {
+	return planGemm(size, k.tiles.lanes, k.tiles.Tile, workers, ownB)
+}
+
+// strides evaluates those of operands that may be used in place.
+func (s *gemmStep) strides() (err error) {
+	k := s.kernel
+	both := func(p template.Plain, row, col *int) {
+		if err == nil {
+			*row, err = evalIndex(p.Row, s.env, 0)
+		}
+		if err == nil {
+			*col, err = evalIndex(p.Col, s.env, 0)
+		}
+	}
+	var one int
+	if k.packX == nil {
+		both(k.x, &s.rowX, &s.colX)
+		s.copyX = !k.tiles.Columns && collides(4*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
+	}
+	if k.yRows || k.transpose != 0 {
+		both(k.y, &s.rowY, &s.colY)
+	}
+	if k.plainOut {
+		both(k.out, &s.rowOut, &one)
+	}
+	return err
+}
+
+// directRows is the rows that make up for packing B, see BenchmarkGemmForms.
+const directRows = 48
+
+// worthDirect tells whether B by rows is better read where it lies than packed.
+func (s *gemmStep) worthDirect() bool {
+	if s.cols <= s.width || s.rowPanels == 1 {
+		return true // as good as packed, or read but once
+	}
+	return s.rows < directRows && !collides(4*s.rowY, maxKBlock)
+}
+
+// Rows a multiple of pageBytes apart compete for the same few lines of the
+// first cache: it is indexed by the lower 12 bits of an address.
+const (
+	pageBytes = 4096
+	ways      = 4 // half of the least associative first caches
+)
+
+// collides tells whether rows so many bytes apart push each other out of the
+// first cache.
+func collides(stride, rows int) bool {
+	if stride == 0 {
+		return false
+	}
+	low := stride & -stride // rows meet again after pageBytes/low of them
+	return rows*min(low, pageBytes) > ways*pageBytes
+}
+
+// memory gives each worker its panels.
+func (s *gemmStep) memory(r *binding) error {
+	k, tile := s.kernel, s.kernel.tiles.Tile
+	pad := s.lanes // keeps rows of the panels from colliding
+	s.strideA, s.strideC = s.maxK()+pad, s.blockPanels*s.width+pad
+	packB := s.packedB == nil && !s.directB
+	size := 0
+	room := func(used bool, bytes int) (at int) {
+		if used {
+			at = size
+			size += (bytes + 63) &^ 63
+		}
+		return at
+	}
+	rowsC := tile.Rows
+	if s.kBlocks > 1 {
+		rowsC *= s.blockRows
+	}
+	a := room(k.packX != nil || s.copyX, 4*tile.Rows*s.strideA)
+	b := room(packB, 4*s.blockPanels*s.width*s.maxK())
+	c := room(k.finish != nil, 4*rowsC*s.strideC)
+	calls := []struct {
+		part *part
+		used bool
+		to   func(*gemmWorker) **partCall
+		at   int
+	}{
+		{part: k.packX, used: k.packX != nil, to: func(w *gemmWorker) **partCall { return &w.packX }},
+		{part: k.packY, used: packB, to: func(w *gemmWorker) **partCall { return &w.packY }},
+		{part: k.finish, used: k.finish != nil, to: func(w *gemmWorker) **partCall { return &w.finish }},
+	}
+	for i := range calls {
+		if calls[i].used {
+			calls[i].at = room(true, calls[i].part.spill)
+		}
+	}
+	own, err := r.scratch(max(size, 64))
+	if err != nil {
+		return err
+	}
+	s.workers = make([]gemmWorker, r.workers)
+	for i := range s.workers {
+		w := &s.workers[i]
+		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
+		for _, call := range calls {
+			if !call.used {
+				continue
+			}
+			if *call.to(w), err = call.part.call(r, unsafe.Add(own[i], call.at)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
