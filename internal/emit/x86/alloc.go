@@ -20,6 +20,7 @@ type files struct {
 	// What code with values in memory takes from them.
 	scratch [classes][]uint8
 	base    asm.R // points to the spill area
+	spills  bool  // there is one
 }
 
 func setOf(regs ...uint8) (s uint32) {
@@ -32,10 +33,10 @@ func setOf(regs ...uint8) (s uint32) {
 // kernelFiles are the registers of a whole kernel: all but the stack and frame
 // pointers and the argument block.
 func kernelFiles(isa ISA) files {
-	f := files{base: asm.R15}
+	f := files{base: asm.R15, spills: true}
 	f.free[gpr] = 0xFFFF &^ setOf(uint8(asm.RSP), uint8(asm.RBP), uint8(argsReg))
 	f.free[mask] = 0xFE
-	f.scratch[gpr] = []uint8{uint8(asm.RAX), uint8(asm.RDX), uint8(asm.RCX)}
+	f.scratch[gpr] = []uint8{uint8(asm.RCX), uint8(asm.RAX), uint8(asm.RDX)}
 	f.scratch[mask] = []uint8{5, 6, 7}
 	if isa == AVX512 {
 		f.free[vec] = 0xFFFFFFFF
@@ -140,12 +141,12 @@ func loopEnds(code []*inst) map[int32]int32 {
 
 // scan is one pass over the code.
 type scan struct {
-	e      *emitter
-	live   *ranges
-	free   [classes]uint32
-	place  []int8 // of each register: physical, unplaced or inMemory
-	holds  [classes][32]reg
-	spills int
+	e       *emitter
+	live    *ranges
+	free    [classes]uint32
+	place   []int8 // of each register: physical, unplaced or inMemory
+	holds   [classes][32]reg
+	spilled [classes]bool
 }
 
 // allocate gives every virtual register a place.
@@ -156,30 +157,43 @@ func allocate(e *emitter, code []*inst, f files) (*writer, error) {
 		divides = divides || in.kind == divide
 	}
 	free := f.free
-	if divides {
-		free[gpr] &^= setOf(uint8(asm.RAX), uint8(asm.RDX))
+	if pair := setOf(uint8(asm.RAX), uint8(asm.RDX)); divides {
+		if free[gpr]&pair != pair {
+			return nil, fmt.Errorf("%w: a division needs RAX and RDX", ErrUnsupported)
+		}
+		free[gpr] &^= pair
 	}
-	s := newScan(e, live, free)
-	s.run(code)
-	w := &writer{e: e, a: e.a, place: s.place}
-	if s.spills == 0 {
-		return w, nil
-	}
-	for c := range free {
-		free[c] &^= setOf(f.scratch[c]...)
-		if bits.OnesCount32(free[c]) == 0 {
-			return nil, errors.New("too few registers to keep values in memory")
+	w := &writer{e: e, a: e.a, args: argsReg, scratch: f.scratch, base: f.base}
+	// Where registers of a class do not suffice, some are set aside for moving
+	// values, which may leave too few for others: the scan is done again.
+	var reserved [classes]bool
+	for area := false; ; {
+		s := newScan(e, live, free)
+		s.run(code)
+		w.place = s.place
+		w.giveSlots()
+		again := false
+		for c := range free {
+			if !s.spilled[c] || reserved[c] {
+				continue
+			}
+			again, reserved[c] = true, true
+			free[c] &^= setOf(f.scratch[c]...)
+			if free[c] == 0 {
+				return nil, errors.New("x86: too few registers")
+			}
+		}
+		if !again && w.slots > 0 && !area {
+			if !f.spills {
+				return nil, errors.New("x86: too few registers, and no spill area")
+			}
+			again, area = true, true
+			free[gpr] &^= setOf(uint8(f.base))
+		}
+		if !again {
+			return w, nil
 		}
 	}
-	free[gpr] &^= setOf(uint8(f.base))
-	s = newScan(e, live, free)
-	s.run(code)
-	w.place, w.scratch, w.base = s.place, f.scratch, f.base
-	w.giveSlots()
-	if w.slots == 0 && s.spills == 0 {
-		return nil, fmt.Errorf("registers sufficed only when there were fewer")
-	}
-	return w, nil
 }
 
 func newScan(e *emitter, live *ranges, free [classes]uint32) *scan {
@@ -276,7 +290,7 @@ func (s *scan) take(d reg) {
 		s.holds[c][p] = d
 		return
 	}
-	s.spills++
+	s.spilled[c] = true
 	least := d
 	for _, x := range s.holds[c] {
 		if x != 0 && s.cost(x) < s.cost(least) {

@@ -20,16 +20,11 @@ func (e *emitter) apply(n *node, u int) reg {
 		return e.narrowed(e.fma(n, u), n.DType)
 	}
 	d := n.DType.Compute()
-	if n.DType != d && (n.Op == ir.Shl || n.Op == ir.Shr) {
-		e.needOneLane("%v of %v", n.Op, n.DType)
-		e.unsupported("%v of %v", n.Op, n.DType)
-		return 0
-	}
 	if len(n.args) == 1 {
 		return e.narrowed(e.unary(n.Op, d, n.args[0], u), n.DType)
 	}
 	a, b := n.args[0], n.args[1]
-	if n.Op.Commutes() && e.free(a) && !e.free(b) {
+	if n.Op.Commutes() && e.free(a, u) && !e.free(b, u) {
 		a, b = b, a
 	}
 	if d == ir.F32 && b.Kind == loop.KindConst && (n.Op == ir.Max || n.Op == ir.Min) {
@@ -37,8 +32,8 @@ func (e *emitter) apply(n *node, u int) reg {
 			return x
 		}
 	}
-	if (n.Op == ir.Shl || n.Op == ir.Shr) && b.Kind == loop.KindConst {
-		return e.shiftConst(n.Op, d, e.vec(a, u), b.Bits)
+	if n.Op == ir.Shl || n.Op == ir.Shr {
+		return e.shift(n, u)
 	}
 	x, y := e.pair(a, b, u)
 	return e.narrowed(e.binary(n.Op, d, x, y), n.DType)
@@ -58,7 +53,6 @@ var simple = map[opType]asm.Op{
 	{ir.Min, ir.U32}: asm.VPMINUD, {ir.Max, ir.U32}: asm.VPMAXUD,
 	{ir.And, ir.I32}: asm.VANDPS, {ir.Or, ir.I32}: asm.VORPS, {ir.Xor, ir.I32}: asm.VXORPS,
 	{ir.And, ir.U32}: asm.VANDPS, {ir.Or, ir.U32}: asm.VORPS, {ir.Xor, ir.U32}: asm.VXORPS,
-	{ir.Shl, ir.I32}: asm.VPSLLVD, {ir.Shl, ir.U32}: asm.VPSLLVD, {ir.Shr, ir.U32}: asm.VPSRLVD,
 }
 
 // binary is op on two values of the compute type d.
@@ -69,8 +63,6 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
 	switch {
 	case d == ir.F32 && (op == ir.Min || op == ir.Max):
 		return e.minMax(op, a, e.inRegister(b))
-	case d == ir.I32 && op == ir.Shr:
-		return e.shiftRight(a, e.inRegister(b))
 	case op == ir.IDiv || op == ir.Mod:
 		return e.divideLanes(op, d, a, e.inRegister(b))
 	}
@@ -152,7 +144,7 @@ func (e *emitter) fma(n *node, u int) reg {
 	}
 	inMemory := -1
 	for _, i := range [3]int{2, 1, 0} {
-		if e.free(args[i]) {
+		if e.free(args[i], u) {
 			inMemory = i
 			break
 		}
@@ -237,29 +229,43 @@ func (e *emitter) blend(k reg, yes operand, no reg) reg {
 	return e.v(asm.VBLENDVPS, r(no), yes, r(k))
 }
 
-// shiftConst shifts by a constant, which counts as unsigned; from the width on
-// the result is 0.
+// shift is Shl or Shr; a count from the type's width on, or below 0, gives 0.
+func (e *emitter) shift(n *node, u int) reg {
+	d := n.DType
+	if n.args[1].Kind == loop.KindConst {
+		return e.shiftConst(n.Op, d, e.vec(n.args[0], u), n.args[1].Bits)
+	}
+	x, count := e.pair(n.args[0], n.args[1], u)
+	switch {
+	case n.Op == ir.Shl: // what leaves a narrow type is cut off
+		return e.narrowed(e.v(asm.VPSLLVD, r(x), count), d)
+	case d.IsUnsigned():
+		return e.v(asm.VPSRLVD, r(x), count)
+	}
+	return e.shiftRight(x, e.inRegister(count), uint32(8*d.Size()))
+}
+
 func (e *emitter) shiftConst(op ir.Op, d ir.DType, x reg, count uint64) reg {
 	switch {
-	case uint32(count) > 31:
+	case count >= uint64(8*d.Size()):
 		return e.zero()
 	case op == ir.Shl:
-		return e.vImm(asm.VPSLLD, int64(count), r(x))
-	case d == ir.I32:
-		return e.vImm(asm.VPSRAD, int64(count), r(x))
+		return e.narrowed(e.vImm(asm.VPSLLD, int64(count), r(x)), d)
+	case d.IsUnsigned():
+		return e.vImm(asm.VPSRLD, int64(count), r(x))
 	}
-	return e.vImm(asm.VPSRLD, int64(count), r(x))
+	return e.vImm(asm.VPSRAD, int64(count), r(x))
 }
 
 // shiftRight is the arithmetic shift; the instruction leaves copies of the sign
-// for counts past the width.
-func (e *emitter) shiftRight(x, count reg) reg {
+// for counts past the width, a power of two.
+func (e *emitter) shiftRight(x, count reg, width uint32) reg {
 	y := e.v(asm.VPSRAVD, r(x), r(count))
 	if e.isa == AVX512 {
-		k := e.compare(asm.VPCMPUD, asm.IntLT, r(count), bits32(32))
+		k := e.compare(asm.VPCMPUD, asm.IntLT, r(count), bits32(width))
 		return e.vZero(k, asm.VMOVDQA32, r(y))
 	}
-	small := e.v(asm.VPCMPEQD, r(count), r(e.v(asm.VPAND, r(count), bits32(31))))
+	small := e.v(asm.VPCMPEQD, r(count), r(e.v(asm.VPAND, r(count), bits32(width-1))))
 	return e.v(asm.VANDPS, r(y), r(small))
 }
 
@@ -268,11 +274,6 @@ func (e *emitter) shiftRight(x, count reg) reg {
 // anything, without a fault.
 func (e *emitter) divideLanes(op ir.Op, d ir.DType, a, b reg) reg {
 	if d != ir.I32 && d != ir.U32 {
-		e.unsupported("%v of %v", op, d)
-		return 0
-	}
-	if e.isa == AVX2 && d == ir.U32 {
-		e.needOneLane("%v of %v", op, d)
 		e.unsupported("%v of %v", op, d)
 		return 0
 	}
@@ -299,17 +300,27 @@ func (e *emitter) floorDouble(x reg) reg {
 // halfToDouble widens the low (0) or high (1) half of 32-bit integers.
 func (e *emitter) halfToDouble(d ir.DType, x reg, half int) reg {
 	x = e.half(x, half)
-	if d == ir.U32 {
+	switch {
+	case d == ir.I32:
+		return e.v(asm.VCVTDQ2PD, r(x))
+	case e.isa == AVX512:
 		return e.v(asm.VCVTUDQ2PD, r(x))
 	}
-	return e.v(asm.VCVTDQ2PD, r(x))
+	signed := e.v(asm.VCVTDQ2PD, r(e.v(asm.VXORPS, r(x), bits32(1<<31))))
+	return e.v(asm.VADDPD, r(signed), bits64(two31Double))
 }
 
+const two31Double = 0x41E0000000000000 // 2^31 as f64
+
 func (e *emitter) doubleToHalf(d ir.DType, x reg) reg {
-	if d == ir.U32 {
+	switch {
+	case d == ir.I32:
+		return e.v(asm.VCVTTPD2DQ, r(x))
+	case e.isa == AVX512:
 		return e.v(asm.VCVTTPD2UDQ, r(x))
 	}
-	return e.v(asm.VCVTTPD2DQ, r(x))
+	signed := e.v(asm.VCVTTPD2DQ, r(e.v(asm.VSUBPD, r(x), bits64(two31Double))))
+	return e.v(asm.VXORPS, r(signed), bits32(1<<31))
 }
 
 // half is one half of a register in the lower half of another.

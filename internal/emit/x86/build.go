@@ -13,8 +13,11 @@ func (e *emitter) newReg(c class) reg {
 // place is the block that values of scope number level go to: its body, or,
 // while a loop inside it is being built, the code before that loop.
 func (e *emitter) place(level int) *block {
-	if level == len(e.scopes)-1 {
+	switch {
+	case level == len(e.scopes)-1:
 		return e.scopes[level].body
+	case e.early:
+		return e.scopes[level+1].early
 	}
 	return e.scopes[level+1].pre
 }

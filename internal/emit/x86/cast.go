@@ -157,6 +157,8 @@ func (e *emitter) bitcast(n *node, u int) reg {
 	a := n.args[0]
 	from, to := a.DType, n.DType
 	switch {
+	case from == ir.Bool && to.IsInt():
+		return e.oneWhere(e.maskOf(a, u), 1)
 	case from.Size() == 4 && to.Size() == 4:
 		return e.vec(a, u)
 	case !computable(from) || !computable(to) || from.Size() != to.Size():

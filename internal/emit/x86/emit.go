@@ -42,12 +42,12 @@ func (c *Code) Listing() string { return c.asm.Listing() }
 
 // Emit writes the machine code of k, which loop.Check accepts.
 func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
-	oneLane := map[*loop.Loop]bool{}
+	plan := map[*loop.Loop]laneMode{}
 	for {
-		e := newEmitter(k, isa, oneLane)
+		e := newEmitter(k, isa, plan)
 		e.kernel()
 		if e.giveUp != nil {
-			oneLane[e.giveUp] = true
+			plan[e.giveUp]++
 			continue
 		}
 		if e.err != nil {
@@ -63,17 +63,19 @@ func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
 
 // emitter builds the virtual code of one kernel or fragment.
 type emitter struct {
-	isa     ISA
-	k       *loop.Kernel
-	a       *asm.Asm
-	graph   *graph
-	changes map[*loop.Loop]deps
-	symbols map[string]int         // words of the argument block
-	sets    map[*loop.Local]int    // how often a local is set or accumulated
-	oneLane map[*loop.Loop]bool    // Vector loops to be run lane by lane
-	giveUp  *loop.Loop             // a Vector loop found to need that
-	locals  map[*loop.Local]*local // those with a value here
-	bound   []*loop.Local          // keys of locals in the order they got one
+	isa       ISA
+	k         *loop.Kernel
+	a         *asm.Asm
+	graph     *graph
+	changes   map[*loop.Loop]deps
+	symbols   map[string]int // words of the argument block
+	layout    Layout
+	fixedVars map[*loop.Var]reg       // variables from outside a fragment
+	sets      map[*loop.Local]int     // how often a local is set or accumulated
+	plan      map[*loop.Loop]laneMode // how Vector loops run
+	giveUp    *loop.Loop              // a Vector loop whose plan was found not to do
+	locals    map[*loop.Local]*local  // those with a value here
+	bound     []*loop.Local           // keys of locals in the order they got one
 
 	slab   instSlab
 	vregs  []vreg
@@ -82,12 +84,24 @@ type emitter struct {
 	consts map[constKey]reg
 
 	scopes    []*scope
-	at        int // the scope whose code is being written; see place
+	at        int  // the scope whose code is being written; see place
+	early     bool // what is written is safe before loops that may not run
 	lanes     lanes
 	laneLocal uint64 // locals with a value for each lane
 	partial   map[*loop.Local]*partials
+	why       string // what made it give up
 	err       error
 }
+
+// laneMode is how the iterations of a Vector loop are run. Where one turns out
+// to have no code for something in the loop, the next is tried.
+type laneMode uint8
+
+const (
+	maskedTail laneMode = iota // full registers, the rest masked
+	scalarTail                 // full registers, the rest one by one
+	oneByOne
+)
 
 type constKey struct {
 	bits  uint64
@@ -100,16 +114,25 @@ type constKey struct {
 type lanes struct {
 	level  int // its scope; 0: none
 	copies int // registers to a value
-	tail   reg // mask of the lanes that count; 0: all
+	mask   reg // the lanes of the last copy that count; 0: all
 }
 
-func newEmitter(k *loop.Kernel, isa ISA, oneLane map[*loop.Loop]bool) *emitter {
+// tail is the mask of copy u, 0 for all lanes.
+func (l *lanes) tail(u int) reg {
+	if u == l.copies-1 {
+		return l.mask
+	}
+	return 0
+}
+
+func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
 	e := &emitter{
-		isa: isa, k: k, a: asm.New(isa), graph: newGraph(), oneLane: oneLane,
+		isa: isa, k: k, a: asm.New(isa), graph: newGraph(), plan: plan,
 		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
 		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
 	}
-	e.symbols = symbolWords(len(k.Params), k.Symbols())
+	symbols := k.Symbols()
+	e.symbols, e.layout = symbolWords(len(k.Params), symbols), layout(len(k.Params), len(symbols))
 	e.graph.statements(k.Body, e.changes)
 	e.countSets(k.Body)
 	if e.graph.full {
@@ -166,14 +189,21 @@ func (e *emitter) unsupported(format string, args ...any) {
 	}
 }
 
-// needOneLane has the Vector loop around run lane by lane: the way out for
-// whatever has no vector form. Without such a loop it is an error.
+// needOneLane has the Vector loop around, or its rest, run lane by lane: the
+// way out for whatever has no vector form. Without such a loop it is an error.
 func (e *emitter) needOneLane(format string, args ...any) {
-	if e.inVector() && e.scopes[e.lanes.level].loop != nil && e.giveUp == nil && e.err == nil {
-		e.giveUp = e.scopes[e.lanes.level].loop
+	if e.stopped() {
 		return
 	}
-	e.unsupported(format, args...)
+	if !e.inVector() {
+		e.unsupported(format, args...)
+		return
+	}
+	e.giveUp = e.scopes[e.lanes.level].loop
+	e.why = fmt.Sprintf(format, args...)
+	if e.lanes.mask == 0 && e.plan != nil {
+		e.plan[e.giveUp] = oneByOne - 1
+	}
 }
 
 // wide is the number of 32-bit lanes of a full register.

@@ -67,7 +67,8 @@ func (e *emitter) sum(p *poly) reg {
 	})
 }
 
-// keyed is value for a poly.
+// keyed is value for a poly. What variables and sizes alone decide is computed
+// even if the loop it is for does not run, so that the loops after it share it.
 func (e *emitter) keyed(p *poly, prefix byte, param, level int, make func() reg) reg {
 	key := memoKey{form: asPoly, poly: p.key(prefix, param)}
 	if v, ok := e.known(level, key); ok {
@@ -77,14 +78,22 @@ func (e *emitter) keyed(p *poly, prefix byte, param, level int, make func() reg)
 		return 0
 	}
 	var d deps
+	early := true
 	for _, m := range p.monos {
 		d = d.or(monoDeps(m))
+		for _, a := range m.atoms {
+			early = early && (a.Kind == loop.KindVar || a.Kind == loop.KindSize)
+		}
 	}
-	from := e.at
-	e.at = level
+	at, outer := e.at, e.early
+	e.at, e.early = level, early
 	x := make()
-	e.at = from
-	e.remember(level, key, val{x}, d)
+	e.at, e.early = at, outer
+	if early {
+		e.scopes[level].inside[key] = memoEntry{val{x}, d}
+	} else {
+		e.remember(level, key, val{x}, d)
+	}
 	return x
 }
 
@@ -180,6 +189,9 @@ func (e *emitter) atom(n *node) reg {
 }
 
 func (e *emitter) variable(n *node) reg {
+	if x := e.fixedVars[n.Var]; x != 0 {
+		return x
+	}
 	for i := e.top(); i > 0; i-- {
 		if e.scopes[i].loop.Var == n.Var {
 			return e.scopes[i].v
@@ -336,7 +348,7 @@ func (e *emitter) clampIndex(n *node) reg {
 	e.do(asm.CMP, r(x), r(size))
 	e.jumpIf(asm.ULT, inside)
 	one := e.gImm(asm.MOV, 1)
-	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(wordStatus), disp: int32(8 * n.Slot)}, r(one))
+	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(e.layout.Status), disp: int32(8 * n.Slot)}, r(one))
 	zero := e.gImm(asm.MOV, 0)
 	last := e.addTo(size, -1)
 	e.do(asm.CMP, r(last), r(zero))

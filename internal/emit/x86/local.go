@@ -108,12 +108,16 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 	bit := bitOf(e.graph, e.graph.locals, s.Local)
 	d := s.Local.DType
 	if p := e.partial[s.Local]; p != nil && e.inVector() {
+		if k := e.lanes.tail(u); k == 0 && computable(d) {
+			e.assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
+			return
+		}
 		v := e.lanesOf(n, u)
 		if e.stopped() {
 			return
 		}
-		if e.lanes.tail != 0 {
-			v = e.orIdentity(s.Op, d, v)
+		if k := e.lanes.tail(u); k != 0 {
+			v = e.orIdentity(s.Op, d, k, v)
 		}
 		e.assign(p.vals[u], e.combine(s.Op, d, p.vals[u], v), true)
 		return
@@ -124,6 +128,11 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		return
 	}
 	if l.lanes {
+		if computable(d) {
+			e.assign(l.vals[u], val{e.accumulate(s.Op, d, l.vals[u][0], n, u)}, true)
+			e.changed(deps{locals: bit})
+			return
+		}
 		v := e.lanesOf(n, u)
 		if !e.stopped() {
 			e.assign(l.vals[u], e.combine(s.Op, d, l.vals[u], v), true)
@@ -135,6 +144,11 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		}
 	}
 	e.changed(deps{locals: bit})
+}
+
+// accumulate is op on sum and n, which may be in memory.
+func (e *emitter) accumulate(op ir.Op, d ir.DType, sum reg, n *node, u int) reg {
+	return e.narrowed(e.binary(op, d.Compute(), sum, e.last(n, u)), d)
 }
 
 // lanesOf is n in lanes, bool included.
@@ -161,7 +175,7 @@ func (e *emitter) combine(op ir.Op, d ir.DType, a, b val) val {
 	case d == ir.I64:
 		return e.combineWide(op, a, b)
 	}
-	return val{e.binary(op, d, a[0], r(b[0]))}
+	return val{e.narrowed(e.binary(op, d.Compute(), a[0], r(b[0])), d)}
 }
 
 // broadcastGeneral fills lanes with the low bits of a general register.

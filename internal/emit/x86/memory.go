@@ -94,7 +94,7 @@ func (e *emitter) pointer(param int, index *poly) operand {
 
 // base is the buffer's address plus p bytes.
 func (e *emitter) base(param int, p *poly, level int) reg {
-	buffer := e.word(wordParams + param)
+	buffer := e.word(e.layout.Params + param)
 	if len(p.monos) == 0 && p.c == 0 {
 		return buffer
 	}
@@ -120,11 +120,11 @@ func (e *emitter) element(n *node) operand {
 
 // foldable tells whether a load can be the memory operand of the instruction
 // that uses it: full registers of 32-bit elements, used once, here.
-func (e *emitter) foldable(n *node) bool {
+func (e *emitter) foldable(n *node, u int) bool {
 	if n.Kind != loop.KindLoad || len(n.args) != 1 || n.uses != 1 || n.DType.Size() != 4 {
 		return false
 	}
-	if !e.inVector() || e.lanes.tail != 0 || e.depth(n.deps) < e.at || !e.varies(n.args[0]) {
+	if !e.inVector() || e.lanes.tail(u) != 0 || e.depth(n.deps) < e.at || !e.varies(n.args[0]) {
 		return false
 	}
 	a := e.accessOf(n.args[0])
@@ -132,7 +132,7 @@ func (e *emitter) foldable(n *node) bool {
 }
 
 func (e *emitter) foldLoad(n *node, u int) (operand, bool) {
-	if !e.foldable(n) {
+	if !e.foldable(n, u) {
 		return operand{}, false
 	}
 	return e.address(n.Param, e.accessOf(n.args[0]), u), true
@@ -144,14 +144,9 @@ func (e *emitter) load(n *node, u int) reg {
 		return e.loadScalar(n)
 	}
 	a := e.accessOf(n.args[0])
-	var k reg
+	k := e.lanes.tail(u)
 	if len(n.args) == 2 {
-		k = e.maskOf(n.args[1], u)
-		if e.lanes.tail != 0 {
-			k = e.kmask(asm.KANDW, r(k), r(e.lanes.tail))
-		}
-	} else {
-		k = e.lanes.tail
+		k = e.within(e.maskOf(n.args[1], u), k)
 	}
 	switch {
 	case e.stopped():
@@ -162,6 +157,14 @@ func (e *emitter) load(n *node, u int) reg {
 		return e.loadLanes(n.DType, e.address(n.Param, a, u), k)
 	}
 	return e.gather(n, a, u, k)
+}
+
+// within is condition k where tail holds, which may be 0 for everywhere.
+func (e *emitter) within(k, tail reg) reg {
+	if tail == 0 || e.stopped() {
+		return k
+	}
+	return e.combineMask(ir.And, k, tail)
 }
 
 // loadSame reads one element into the lanes of k, 0 into the others.
@@ -298,7 +301,7 @@ func (e *emitter) gather(n *node, a access, u int, k reg) reg {
 	wide := e.wideVec(n.args[0], u)
 	var half [2]reg
 	for i := range half {
-		m := operand{kind: memOperand, reg: e.word(wordParams + n.Param), index: wide[i], scale: 4, byVec: true}
+		m := operand{kind: memOperand, reg: e.word(e.layout.Params + n.Param), index: wide[i], scale: 4, byVec: true}
 		half[i] = e.gatherInto(asm.VGATHERQPS, e.zero(), e.maskHalf(k, i), m)
 	}
 	return e.joinHalves(half[0], half[1])

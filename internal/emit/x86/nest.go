@@ -9,6 +9,7 @@ import (
 type scope struct {
 	loop    *loop.Loop
 	changes deps   // what differs between its iterations
+	early   *block // runs once, even if there is no iteration: arithmetic on pointers
 	pre     *block // runs once before the first iteration, if there is one
 	body    *block
 	before  memo // values made in pre
@@ -17,7 +18,7 @@ type scope struct {
 }
 
 func newScope(l *loop.Loop, v reg, changes deps) *scope {
-	return &scope{loop: l, v: v, changes: changes, pre: &block{}, body: &block{}, before: memo{}, inside: memo{}}
+	return &scope{loop: l, v: v, changes: changes, early: &block{}, pre: &block{}, body: &block{}, before: memo{}, inside: memo{}}
 }
 
 // depth is the innermost scope in which values with these dependencies differ
@@ -104,18 +105,19 @@ func (e *emitter) loop(l *loop.Loop) {
 		return
 	}
 	end := e.a.NewLabel()
-	if !t.static || t.n == 0 {
-		e.jumpUnless(t.lo, t.hi, end)
-	}
 	bound := len(e.bound)
 	s := newScope(l, e.newReg(gpr), e.changes[l])
 	s.changes.vars |= bitOf(e.graph, e.graph.vars, l.Var)
 	outer := e.scopes[e.top()].body
+	outer.items = append(outer.items, item{sub: s.early})
+	if !t.static {
+		e.jumpUnless(t.lo, t.hi, end)
+	}
 	e.scopes = append(e.scopes, s)
 	outer.items = append(outer.items, item{sub: s.pre})
 	run := &block{}
 	outer.items = append(outer.items, item{sub: run})
-	if l.Range == loop.Vector && !e.oneLane[l] {
+	if l.Range == loop.Vector && e.plan[l] != oneByOne {
 		e.vectorLoop(l, t, run)
 	} else {
 		s.body = run

@@ -52,7 +52,8 @@ type graph struct {
 	byKey  map[nodeKey]*node
 	vars   map[*loop.Var]uint64
 	locals map[*loop.Local]uint64
-	full   bool // more loops, locals or params than a set holds
+	plus   map[*loop.Var]int64 // constants that belong to variables from outside
+	full   bool                // more loops, locals or params than a set holds
 }
 
 func newGraph() *graph {

@@ -106,6 +106,10 @@ func (g *graph) makePoly(n *node) *poly {
 	switch n.Kind {
 	case loop.KindConst:
 		return &poly{c: int64(n.Bits)}
+	case loop.KindVar:
+		p := atom(n)
+		p.c = g.plus[n.Var]
+		return p
 	case loop.KindSize:
 		return g.dimPoly(n.Size)
 	case loop.KindApply:

@@ -15,12 +15,10 @@ import (
 // identity is the bits that leave any other operand of op as it is: for a sum
 // -0, as 0 + -0 is 0.
 func identity(op ir.Op, d ir.DType) (bits uint64, ok bool) {
+	d = d.Compute()
 	unsigned := d.IsUnsigned()
-	size := 32
-	if d == ir.I64 {
-		size = 64
-	}
-	float := d.Compute() == ir.F32
+	size := 8 * d.Size()
+	float := d == ir.F32
 	switch op {
 	case ir.Add:
 		if float {
@@ -86,21 +84,20 @@ func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
 		}
 		x := e.constant(bits, 8)
 		return val{x, x}, ok
-	case !computable(d) || d != d.Compute():
+	case !computable(d):
 		return val{}, false
 	}
 	return val{e.constant(bits, 4)}, ok
 }
 
 // orIdentity replaces the lanes outside the tail by the identity of op.
-func (e *emitter) orIdentity(op ir.Op, d ir.DType, v val) val {
+func (e *emitter) orIdentity(op ir.Op, d ir.DType, k reg, v val) val {
 	id, _ := e.identityLanes(op, d)
-	k := e.lanes.tail
 	switch {
 	case d == ir.Bool && op == ir.And:
-		return val{e.kmask(asm.KORW, r(v[0]), r(e.kmask(asm.KNOTW, r(k))))}
+		return val{e.combineMask(ir.Or, v[0], e.not(k))}
 	case d == ir.Bool:
-		return val{e.kmask(asm.KANDW, r(v[0]), r(k))}
+		return val{e.combineMask(ir.And, v[0], k)}
 	case d == ir.I64:
 		return e.blendWide(k, v, id)
 	}
@@ -146,7 +143,7 @@ func (e *emitter) foldLanes(op ir.Op, d ir.DType, v val) val {
 		return val{e.g(asm.VMOVQ, r(x))}
 	}
 	x := v[0]
-	both := func(y reg) { x = e.binary(op, d, x, r(y)) }
+	both := func(y reg) { x = e.combine(op, d, val{x}, val{y})[0] }
 	if e.isa == AVX512 {
 		both(e.vImm(asm.VSHUFF32X4, 0x4E, r(x), r(x)))
 		both(e.vImm(asm.VSHUFF32X4, 0xB1, r(x), r(x)))

@@ -36,13 +36,9 @@ func uncast(n *node) *node {
 
 func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 	d := e.k.Params[param].DType
-	k := e.lanes.tail
+	k := e.lanes.tail(u)
 	if valid != nil {
-		v := e.maskOf(valid, u)
-		if k != 0 {
-			v = e.kmask(asm.KANDW, r(v), r(k))
-		}
-		k = v
+		k = e.within(e.maskOf(valid, u), k)
 	}
 	a := e.accessOf(index)
 	if !a.lane {
@@ -137,7 +133,7 @@ func (e *emitter) scatter(param int, index *node, a access, x, k reg, u int) {
 	}
 	wide := e.wideVec(index, u)
 	for i := range wide {
-		m := operand{kind: memOperand, reg: e.word(wordParams + param), index: wide[i], scale: 4, byVec: true}
+		m := operand{kind: memOperand, reg: e.word(e.layout.Params + param), index: wide[i], scale: 4, byVec: true}
 		e.scatterFrom(asm.VSCATTERQPS, m, e.half(x, i), e.maskHalf(k, i))
 	}
 }

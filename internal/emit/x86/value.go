@@ -82,10 +82,10 @@ func (e *emitter) value(n *node, f form, u int, make func() val) val {
 	if e.stopped() {
 		return val{}
 	}
-	from := e.at
-	e.at = level
+	from, early := e.at, e.early
+	e.at, e.early = level, false
 	v := make()
-	e.at = from
+	e.at, e.early = from, early
 	e.remember(level, key, v, n.deps)
 	return v
 }
@@ -165,14 +165,14 @@ func (e *emitter) last(n *node, u int) operand {
 }
 
 // free tells whether last(n) needs no register.
-func (e *emitter) free(n *node) bool {
-	return n.Kind == loop.KindConst && n.Bits != 0 || e.foldable(n)
+func (e *emitter) free(n *node, u int) bool {
+	return n.Kind == loop.KindConst && n.Bits != 0 || e.foldable(n, u)
 }
 
 // pair evaluates two operands of which the second may be in memory; the one
 // that needs more registers goes first.
 func (e *emitter) pair(a, b *node, u int) (reg, operand) {
-	if !e.free(b) && b.need > a.need {
+	if !e.free(b, u) && b.need > a.need {
 		y := e.vec(b, u)
 		return e.vec(a, u), r(y)
 	}

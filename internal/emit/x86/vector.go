@@ -9,27 +9,28 @@ import (
 )
 
 // vectorLoop emits a Vector loop: iterations of several full registers, then
-// what is left: with AVX-512 masked registers, with AVX2 one lane at a time.
+// what is left in masked registers, or one lane at a time.
 func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 	s := e.scopes[e.top()]
 	level := e.top()
-	copies := e.chooseCopies(l, t)
-	step := int64(copies * e.wide())
 	s.body = run
 	e.at = level
+	copies := e.chooseCopies(l, t)
+	step := int64(copies * e.wide())
 	sums := e.reducedBy(l)
 	e.startAt(s.v, t)
 	main := !t.static || t.n >= step
 	rest := !t.static || t.n%step != 0
 	outer := e.partial
-	if main || e.isa == AVX512 {
+	masked := rest && e.plan[l] == maskedTail
+	if main || masked {
 		e.partial = e.startPartials(sums, copies)
 	}
 	if main {
 		e.mainLoop(l, t, copies)
 	}
-	if rest && e.isa == AVX512 {
-		e.maskedLoop(l, t, main)
+	if masked {
+		e.maskedLoop(l, t, main, step)
 	}
 	if e.partial != nil && !e.stopped() {
 		done := e.partial
@@ -39,7 +40,7 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 		}
 	}
 	e.partial = outer
-	if rest && e.isa == AVX2 {
+	if rest && !masked {
 		e.laneByLane(l, t, main)
 	}
 }
@@ -84,7 +85,7 @@ func (e *emitter) mainLoop(l *loop.Loop, t trip, copies int) {
 
 // maskedLoop runs what mainLoop left, a register at a time, with a mask of the
 // lanes below the end.
-func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool) {
+func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool, step int64) {
 	s := e.scopes[e.top()]
 	w := int64(e.wide())
 	end := e.a.NewLabel()
@@ -95,7 +96,7 @@ func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool) {
 	if t.static {
 		left = t.n
 		if main {
-			left = t.n % (int64(e.chooseCopies(l, t)) * w)
+			left = t.n % step
 		}
 	}
 	once := left <= w
@@ -104,14 +105,17 @@ func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool) {
 		e.mark(loopStart)
 		e.label(top)
 	}
-	var bits reg
-	if once {
-		bits = e.gImm(asm.MOV, 1<<left-1)
-	} else {
-		count := e.difference(t.hi, s.v)
-		bits = e.lowBits(count)
+	var k reg
+	switch {
+	case e.isa == AVX2:
+		count := e.broadcastGeneral(e.difference(t.hi, s.v), asm.VPBROADCASTD)
+		k = e.v(asm.VPCMPGTD, r(count), r(e.laneNumbers(1)))
+	case once:
+		k = e.kmask(asm.KMOVW, r(e.gImm(asm.MOV, 1<<left-1)))
+	default:
+		k = e.kmask(asm.KMOVW, r(e.lowBits(e.difference(t.hi, s.v))))
 	}
-	e.withLanes(1, e.kmask(asm.KMOVW, r(bits)), l)
+	e.withLanes(1, k, l)
 	if !once {
 		e.step(s.v, w)
 		e.cmp(s.v, t.hi)
@@ -121,14 +125,10 @@ func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool) {
 	e.label(end)
 }
 
-// lowBits is a mask of the lowest count lanes, count > 0. BZHI looks at eight
-// bits of the count only, which the fewer than 4*16 iterations left by the
-// main loop fit; without a main loop the count is capped first.
+// lowBits is a mask of the lowest count lanes. BZHI looks at eight bits of the
+// count only; fewer than 4*16 iterations are left for the masked loop.
 func (e *emitter) lowBits(count reg) reg {
 	ones := e.gImm(asm.MOV, -1)
-	cap := e.gImm(asm.MOV, 64)
-	e.do(asm.CMP, r(count), r(cap))
-	count = e.gTied(asm.CMOV(asm.GT), r(count), r(cap))
 	return e.g(asm.BZHI, r(ones), r(count))
 }
 
@@ -145,7 +145,7 @@ func (e *emitter) withLanes(copies int, tail reg, l *loop.Loop) {
 	s := e.scopes[e.top()]
 	s.inside = memo{}
 	bound, locals := len(e.bound), e.laneLocal
-	e.lanes = lanes{level: e.top(), copies: copies, tail: tail}
+	e.lanes = lanes{level: e.top(), copies: copies, mask: tail}
 	e.stmts(l.Body)
 	e.lanes = lanes{}
 	e.laneLocal = locals
@@ -171,15 +171,21 @@ func (e *emitter) laneByLane(l *loop.Loop, t trip, main bool) {
 // the latency of accumulating, and of loads in short bodies. It depends on the
 // kernel and its static sizes alone, as the order of sums does.
 func (e *emitter) chooseCopies(l *loop.Loop, t trip) int {
-	held, nodes := 0, map[*node]bool{}
-	e.measure(l.Body, &held, nodes)
-	registers := 28
-	if e.isa == AVX2 {
-		registers = 12
+	m := bodyMeasure{e: e, nodes: map[*node]bool{}}
+	outer := e.lanes
+	e.lanes = lanes{level: e.top(), copies: 1}
+	m.stmts(l.Body)
+	e.lanes = outer
+	if m.scattered {
+		return 1 // memory decides, and each copy would need pointers of its own
 	}
-	const longBody = 48 // more than this fills a core's window by itself
+	registers, masks := 28, 3
+	if e.isa == AVX2 {
+		registers, masks = 12, 12
+	}
+	const longBody = 48 // as many operations fill a core's window by themselves
 	copies := 4
-	for copies > 1 && (held*copies+4 > registers || len(nodes)*copies > 4*longBody) {
+	for copies > 1 && (m.held*copies+4 > registers || m.masks*copies > masks || m.operations*copies > 4*longBody) {
 		copies /= 2
 	}
 	for copies > 1 && t.static && t.n < int64(copies*e.wide()) {
@@ -188,31 +194,66 @@ func (e *emitter) chooseCopies(l *loop.Loop, t trip) int {
 	return copies
 }
 
-// measure counts the locals of a loop body that occupy registers throughout,
-// and collects its operations.
-func (e *emitter) measure(body []loop.Stmt, held *int, nodes map[*node]bool) {
-	var visit func(n *node)
-	visit = func(n *node) {
-		if n.Kind != loop.KindApply || nodes[n] || n.DType == ir.I64 {
-			return
-		}
-		nodes[n] = true
-		for _, a := range n.args {
-			visit(a)
-		}
+// bodyMeasure looks through the body of a Vector loop.
+type bodyMeasure struct {
+	e          *emitter
+	nodes      map[*node]bool
+	operations int
+	held       int  // locals, which occupy registers throughout
+	masks      int  // those of them that are bool
+	scattered  bool // lanes of some access do not lie one after the other
+}
+
+func (m *bodyMeasure) visit(x *loop.Expr) {
+	if x != nil {
+		m.node(m.e.graph.node(x))
 	}
+}
+
+func (m *bodyMeasure) node(n *node) {
+	if m.nodes[n] {
+		return
+	}
+	m.nodes[n] = true
+	switch {
+	case n.Kind == loop.KindLoad:
+		m.access(n.args[0])
+		return
+	case n.Kind == loop.KindApply && n.DType != ir.I64:
+		m.operations++
+	}
+	for _, a := range n.args {
+		m.node(a)
+	}
+}
+
+func (m *bodyMeasure) local(l *loop.Local) {
+	m.held++
+	if l.DType == ir.Bool {
+		m.masks++
+	}
+}
+
+func (m *bodyMeasure) access(index *node) {
+	a := m.e.accessOf(index)
+	m.scattered = m.scattered || a.lane && !a.unit()
+}
+
+func (m *bodyMeasure) stmts(body []loop.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *loop.Loop:
-			e.measure(s.Body, held, nodes)
+			m.stmts(s.Body)
 		case *loop.Set:
-			visit(e.graph.node(s.Value))
-			*held++
+			m.visit(s.Value)
+			m.local(s.Local)
 		case *loop.Acc:
-			visit(e.graph.node(s.Value))
-			*held++
+			m.visit(s.Value)
+			m.local(s.Local)
 		case *loop.Store:
-			visit(e.graph.node(s.Value))
+			m.visit(s.Value)
+			m.visit(s.Valid)
+			m.access(m.e.graph.node(s.Index))
 		}
 	}
 }

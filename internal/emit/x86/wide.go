@@ -36,7 +36,8 @@ func both(f func(i int) reg) val { return val{f(0), f(1)} }
 
 // positions is the value of the lane variable.
 func (e *emitter) positions(u int) val {
-	v := e.broadcastGeneral(e.scopes[e.lanes.level].v, asm.VPBROADCASTQ)
+	lane := e.graph.node(e.scopes[e.lanes.level].loop.Var.Ref())
+	v := e.broadcastGeneral(e.sum(e.graph.polyOf(lane)), asm.VPBROADCASTQ)
 	return both(func(i int) reg { return e.v(asm.VPADDQ, r(v), r(e.wideNumbers(u*e.wide()+8*i))) })
 }
 
@@ -243,15 +244,12 @@ func (e *emitter) clampWide(n *node, u int) val {
 	last := e.v(asm.VPMAXSQ, r(e.v(asm.VPADDQ, r(size), bits64(1<<64-1))), r(e.zero()))
 	lo := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[0]), r(size))
 	hi := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[1]), r(size))
-	bad := e.kmask(asm.KUNPCKBW, r(hi), r(lo))
-	if e.lanes.tail != 0 {
-		bad = e.kmask(asm.KANDW, r(bad), r(e.lanes.tail))
-	}
+	bad := e.within(e.kmask(asm.KUNPCKBW, r(hi), r(lo)), e.lanes.tail(u))
 	e.do(asm.KORTESTW, r(bad), r(bad))
 	fine := e.a.NewLabel()
 	e.jumpIf(asm.EQ, fine)
 	one := e.gImm(asm.MOV, 1)
-	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(wordStatus), disp: int32(8 * n.Slot)}, r(one))
+	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(e.layout.Status), disp: int32(8 * n.Slot)}, r(one))
 	e.label(fine)
 	return both(func(i int) reg {
 		return e.v(asm.VPMINSQ, r(e.v(asm.VPMAXSQ, r(x[i]), r(e.zero()))), r(last))
@@ -260,13 +258,9 @@ func (e *emitter) clampWide(n *node, u int) val {
 
 // loadWide reads i64 lanes.
 func (e *emitter) loadWide(n *node, u int) val {
-	k := e.lanes.tail
+	k := e.lanes.tail(u)
 	if len(n.args) == 2 {
-		v := e.maskOf(n.args[1], u)
-		if k != 0 {
-			v = e.kmask(asm.KANDW, r(v), r(k))
-		}
-		k = v
+		k = e.within(e.maskOf(n.args[1], u), k)
 	}
 	if e.stopped() {
 		return val{}
@@ -295,7 +289,7 @@ func (e *emitter) loadWide(n *node, u int) val {
 		return val{}
 	}
 	return both(func(i int) reg {
-		m := operand{kind: memOperand, reg: e.word(wordParams + n.Param), index: index[i], scale: 8, byVec: true}
+		m := operand{kind: memOperand, reg: e.word(e.layout.Params + n.Param), index: index[i], scale: 8, byVec: true}
 		return e.gatherInto(asm.VPGATHERQQ, e.zero(), e.maskHalf(k, i), m)
 	})
 }
@@ -325,7 +319,7 @@ func (e *emitter) storeWide(param int, index *node, a access, x val, k reg, u in
 		return
 	}
 	for i := range x {
-		m := operand{kind: memOperand, reg: e.word(wordParams + param), index: wide[i], scale: 8, byVec: true}
+		m := operand{kind: memOperand, reg: e.word(e.layout.Params + param), index: wide[i], scale: 8, byVec: true}
 		e.scatterFrom(asm.VPSCATTERQQ, m, x[i], e.maskHalf(k, i))
 	}
 }

@@ -15,6 +15,9 @@ type writer struct {
 	slots   int     // bytes of the spill area
 	scratch [classes][]uint8
 	base    asm.R
+	offset  int   // of the spill area from base
+	based   bool  // base is set already
+	args    asm.R // the argument block
 
 	used [classes]int // scratch registers the instruction uses so far
 	err  error
@@ -24,6 +27,7 @@ func (w *writer) spillBytes() int { return (w.slots + 63) &^ 63 }
 
 // giveSlots lays out the spill area, vectors first for their alignment.
 func (w *writer) giveSlots() {
+	w.slots = 0
 	w.slot = make([]int32, len(w.place))
 	for _, c := range [...]class{vec, gpr, mask} {
 		size := 8
@@ -41,8 +45,8 @@ func (w *writer) giveSlots() {
 
 // code assembles instructions in order.
 func (w *writer) code(list []*inst) {
-	if w.slots > 0 {
-		w.a.Op(asm.MOV, w.base, asm.Ptr(argsReg, 8*wordSpill))
+	if w.slots > 0 && !w.based {
+		w.a.Op(asm.MOV, w.base, asm.Ptr(w.args, 8*wordSpill))
 	}
 	for _, in := range list {
 		w.used = [classes]int{}
@@ -120,7 +124,7 @@ func (w *writer) loadTo(p uint8, x reg) {
 
 var slotMove = [classes]asm.Op{gpr: asm.MOV, vec: asm.VMOVUPS, mask: asm.KMOVQ}
 
-func (w *writer) slotOf(x reg) asm.M { return asm.Ptr(w.base, int(w.slot[x])) }
+func (w *writer) slotOf(x reg) asm.M { return asm.Ptr(w.base, w.offset+int(w.slot[x])) }
 
 // store writes the result p of an instruction back if it lives in memory.
 func (w *writer) store(x reg, p uint8) {
@@ -265,7 +269,7 @@ func (w *writer) operand(o *operand) asm.Arg {
 }
 
 func (w *writer) memory(o *operand) asm.M {
-	base := argsReg
+	base := w.args
 	if !o.noBase {
 		base = asm.R(w.get(o.reg))
 	}
@@ -362,10 +366,13 @@ func (w *writer) divide(in *inst) {
 	} else {
 		w.copy(gpr, uint8(asm.RAX), uint8(w.place[x]))
 	}
-	divisor := asm.RCX // the scratch register that division does not use itself
+	var divisor asm.R
 	if p := w.place[y]; p >= 0 {
 		divisor = asm.R(p)
 	} else {
+		for divisor = asm.RAX; w.err == nil && (divisor == asm.RAX || divisor == asm.RDX); {
+			divisor = asm.R(w.takeScratch(gpr))
+		}
 		w.loadTo(uint8(divisor), y)
 	}
 	done := w.a.NewLabel()

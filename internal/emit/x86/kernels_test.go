@@ -1,0 +1,216 @@
+package x86
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/loop/looptest"
+)
+
+// The kernels in testdata/kernels stand for what lowering makes: each runs over
+// many sizes against the interpreter, and its listing is compared with the one
+// on file, on machines of any kind.
+
+var update = flag.Bool("update", false, "write the listings of testdata anew")
+
+func kernels(t testing.TB) map[string]*loop.Kernel {
+	files, err := filepath.Glob("testdata/kernels/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no kernels: %v", err)
+	}
+	all := map[string]*loop.Kernel{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(filepath.Base(f), ".txt")] = parse(t, string(text))
+	}
+	return all
+}
+
+// caseOf gives a kernel data. Floats are whole numbers, so that sums are exact
+// in any order, among special values where nothing is summed.
+func caseOf(k *loop.Kernel, env ir.Env, seed uint64) (*looptest.Case, error) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	c := &looptest.Case{Kernel: k, Args: loop.Args{Sizes: env, Status: make([]int64, k.Slots)}}
+	special := !strings.Contains(k.String(), "add=") && !strings.Contains(k.String(), "total")
+	for _, p := range k.Params {
+		n, err := p.Len.Eval(env)
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, n*p.DType.Size())
+		for i := range n {
+			f := float64(rng.IntN(17) - 8)
+			if special && p.DType.IsFloat() && rng.IntN(9) == 0 {
+				f = specials[rng.IntN(len(specials))]
+			}
+			v, err := ir.Bits(p.DType, f)
+			if err != nil { // an unsigned type
+				v = uint64(rng.IntN(8))
+			}
+			for j := range p.DType.Size() {
+				b[i*p.DType.Size()+j] = byte(v >> (8 * j))
+			}
+		}
+		c.Args.Buffers = append(c.Args.Buffers, b)
+	}
+	var err error
+	c.Args.Start, c.Args.End, err = k.Span(env)
+	return c, err
+}
+
+// near are the differences allowed where sums of several roundings are in
+// another order than the interpreter's: a few units in the last place of the
+// results, which are below 64.
+var near = map[string]float64{"layer_norm": 1e-5}
+
+func TestKernels(t *testing.T) {
+	all := kernels(t)
+	eachISA(t, func(t *testing.T, isa ISA) {
+		for name, k := range all {
+			t.Run(name, func(t *testing.T) {
+				for n := 0; n <= 70; n++ {
+					for _, m := range []int{0, 1, 3} {
+						c, err := caseOf(k, ir.Env{"N": n, "M": m}, uint64(n))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := checkNear(c, isa, near[name]); err != nil {
+							t.Fatalf("N=%d M=%d: %v", n, m, err)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// A part of the Global loop leaves the rest of the output alone.
+func TestRange(t *testing.T) {
+	k := kernels(t)["bias_relu"]
+	eachISA(t, func(t *testing.T, isa ISA) {
+		c, err := caseOf(k, ir.Env{"N": 37, "M": 9}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range [][2]int{{0, 0}, {0, 1}, {3, 7}, {8, 9}, {9, 9}} {
+			c.Args.Start, c.Args.End = part[0], part[1]
+			if err := checkCase(c, isa); err != nil {
+				t.Fatal(part, err)
+			}
+		}
+	})
+}
+
+func TestListings(t *testing.T) {
+	for name, k := range kernels(t) {
+		for _, isa := range []ISA{AVX2, AVX512} {
+			code, err := Emit(k, isa)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", "listings", name+"."+isaNames[isa]+".txt")
+			got := code.asm.Lines()
+			var text strings.Builder
+			for _, l := range got {
+				fmt.Fprintln(&text, l.Text)
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text.String() != string(want) {
+				t.Errorf("%s differs; if that is meant, run go test -update\n%s", file, text.String())
+			}
+		}
+	}
+}
+
+// Kernels of this size keep everything in registers.
+func TestNoSpills(t *testing.T) {
+	for name, k := range kernels(t) {
+		for _, isa := range []ISA{AVX2, AVX512} {
+			code, err := Emit(k, isa)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "split_heads" && isa == AVX2 {
+				continue // lane by lane, index arithmetic all over
+			}
+			if code.SpillBytes != 0 {
+				t.Errorf("%s on %s uses %d bytes of spill area:\n%s", name, isaNames[isa], code.SpillBytes, code.Listing())
+			}
+		}
+	}
+}
+
+// Emission is fast enough to happen whenever a program is compiled.
+func BenchmarkEmit(b *testing.B) {
+	for name, k := range kernels(b) {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				if _, err := Emit(k, AVX512); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// hotLoop is the lines from the last backward jump's target to the jump, for
+// the n-th loop of a listing.
+func loopsOf(lines []asm.Line) [][]asm.Line {
+	at := map[string]int{}
+	var loops [][]asm.Line
+	for i, l := range lines {
+		if name, ok := strings.CutSuffix(l.Text, ":"); ok {
+			at[name] = i
+			continue
+		}
+		if to, ok := at[l.Text[strings.LastIndexByte(l.Text, ' ')+1:]]; ok && strings.HasPrefix(l.Text, "j") {
+			loops = append(loops, lines[to:i+1])
+		}
+	}
+	return loops
+}
+
+// The main loop of a fused chain holds what it must and nothing else.
+func TestHotLoop(t *testing.T) {
+	for _, isa := range []ISA{AVX2, AVX512} {
+		code, err := Emit(kernels(t)["bias_relu"], isa)
+		if err != nil {
+			t.Fatal(err)
+		}
+		main := loopsOf(code.asm.Lines())[0]
+		count := map[string]int{}
+		for _, l := range main {
+			count[strings.SplitN(l.Text, " ", 2)[0]]++
+		}
+		// A load, bias in memory, relu in two, a store, for four registers.
+		want := map[string]int{"vmovups": 8, "vaddps": 8, "vmaxps": 4, "add": 1, "cmp": 1, "jl": 1}
+		for op, n := range want {
+			if count[op] != n {
+				t.Errorf("%s: %d %s instead of %d:\n%v", isaNames[isa], count[op], op, n, main)
+			}
+		}
+		if len(main) != 23+1 {
+			t.Errorf("%s: %d lines:\n%v", isaNames[isa], len(main), main)
+		}
+	}
+}
