@@ -113,10 +113,12 @@ func exprsOf(s Stmt) ([]*Expr, error) {
 	return all, nil
 }
 
+// arity is how few and how many operands an expression may have.
+var arity = map[Kind][2]int{KindLoad: {1, 2}, KindIndex: {1, 1}, KindApply: {1, 3}}
+
 // types checks one expression whose operands have been checked.
 func (c *checker) types(e *Expr) error {
-	arity := map[Kind][2]int{KindLoad: {1, 2}, KindIndex: {1, 1}, KindApply: {1, 3}}[e.Kind]
-	if len(e.Args) < arity[0] || len(e.Args) > arity[1] {
+	if n := arity[e.Kind]; len(e.Args) < n[0] || len(e.Args) > n[1] {
 		return fmt.Errorf("an expression of kind %d has %d operands", e.Kind, len(e.Args))
 	}
 	want := ir.I64

@@ -46,7 +46,7 @@ type variable struct {
 type place struct {
 	reg   int
 	lanes bool
-	sum   int // of a local that the Vector loop reduces: its partial results
+	sum   int // of a local that the Vector loop reduces: the register of its partial results, never 0, as the local has one before
 }
 
 // operand is a compiled value.

@@ -125,7 +125,7 @@ func (g *generator) load(s *scope, d ir.DType, f fill) *loop.Expr {
 		return g.gather(s, i)
 	}
 	index, hi := g.index(s)
-	if g.one(5) && !g.c.Guarded {
+	if g.one(5) && !g.c.Unguarded {
 		// As Pad reads: the values before and behind the middle are zero.
 		before := g.rng.IntN(hi + 2)
 		size := 1 + g.rng.IntN(hi+1)
@@ -202,8 +202,7 @@ func (g *generator) index(s *scope) (*loop.Expr, int) {
 }
 
 // store writes to a param of its own, each iteration to another element.
-// Sometimes it updates what was there; in a kernel's inner loops it may be
-// followed by a loop that reads it back.
+// Sometimes it updates what was there, or reads back what it wrote.
 func (g *generator) store(s *scope) []loop.Stmt {
 	d := g.dtype()
 	order := slices.Clone(s.vars)
@@ -231,19 +230,15 @@ func (g *generator) store(s *scope) []loop.Stmt {
 		stride, value = loop.MulIndex(stride, v.extent), value*v.hi
 	}
 	use := pick(g, []loop.Use{loop.Write, loop.Write, loop.Update})
-	var before *loop.Expr
 	out := g.param(d, use, fillAny, last+1)
 	st := &loop.Store{Param: out, Index: index}
 	if use == loop.Update {
-		before = loop.Load(out, d, index, nil)
-		if len(s.pool) < 40 {
-			before = loop.Apply(ir.Where, d, g.value(s, ir.Bool, 1), before, g.value(s, d, 2))
-		}
-		st.Value = before
+		before := loop.Load(out, d, index, nil)
+		st.Value = loop.Apply(ir.Where, d, g.value(s, ir.Bool, 1), before, g.value(s, d, 2))
 	} else {
 		st.Value = g.value(s, d, 4)
 	}
-	if g.one(5) && !g.c.Guarded {
+	if g.one(5) && !g.c.Unguarded {
 		st.Valid = g.value(s, ir.Bool, 2)
 	}
 	stmts := []loop.Stmt{st}

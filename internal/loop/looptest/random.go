@@ -15,7 +15,7 @@ type Config struct {
 	DTypes      []ir.DType                         // types of values; empty: all. i64 is always there for indices
 	Op          func(op ir.Op, from ir.DType) bool // operations allowed on operands of a type; nil: all
 	WildIndices bool                               // some gathered indices are out of range
-	Guarded     bool                               // no loads behind a condition, no stores under one
+	Unguarded   bool                               // no loads or stores under a condition
 	MaxTrip     int                                // iterations of one loop; 0: 300
 }
 
@@ -223,12 +223,12 @@ func (g *generator) loops(s *scope) []loop.Stmt {
 	scratch := g.param(d, loop.Scratch, fillAny, max(v.hi, v.lo+1))
 	first.Body = append(g.body(inner), &loop.Store{Param: scratch, Index: v.v.Ref(), Value: g.value(inner, d, 3)})
 	again := &loop.Var{Name: v.v.Name}
-	out := g.param(d, loop.Write, fillAny, max(v.hi, v.lo+1)*s.trips)
-	index := again.Ref()
+	index, n := again.Ref(), max(v.hi, v.lo+1)
 	for _, o := range s.vars { // the loops around, above the lanes
 		index = loop.AddIndex(loop.MulIndex(index, o.extent), o.v.Ref())
-		g.params[out].len = max(g.params[out].len, (g.params[out].len+1)*max(o.hi, 1))
+		n *= max(o.hi, 1)
 	}
+	out := g.param(d, loop.Write, fillAny, n)
 	value := loop.Load(scratch, d, again.Ref(), nil)
 	second := &loop.Loop{Var: again, Lo: first.Lo, Hi: first.Hi, Range: loop.Vector,
 		Body: []loop.Stmt{&loop.Store{Param: out, Index: index, Value: value}}}
