@@ -57,6 +57,10 @@ func expandUnary(op ir.Op) func(real) real {
 		return expandLog2
 	case ir.Log1p:
 		return expandLog1p
+	case ir.Sin:
+		return expandSin
+	case ir.Cos:
+		return expandCos
 	case ir.Atan:
 		return expandAtan
 	}

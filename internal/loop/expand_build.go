@@ -76,6 +76,8 @@ func (x whole) xor(y whole) whole     { return x.op(ir.Xor, y) }
 func (x whole) shl(n uint32) whole    { return x.op(ir.Shl, word(n)) }
 func (x whole) value() real           { return real{Apply(ir.Cast, ir.F32, x.e)} }
 
+func (x whole) equals(n uint32) truth { return truth{Apply(ir.Equal, ir.Bool, x.e, word(n).e)} }
+
 // pick is yes where c, else no.
 func (c truth) pick(yes, no real) real { return real{Apply(ir.Where, ir.F32, c.e, yes.e, no.e)} }
 
@@ -92,3 +94,20 @@ func (x real) poly(c ...float32) real {
 	}
 	return p
 }
+
+// sum is x+y and its rounding error, exact where x is a multiple of the last
+// place of y, e.g. where |x| >= |y| (Dekker; Rump, Ogita and Oishi, "Accurate
+// floating-point summation", 2008, lemma 2.6).
+func (x real) sum(y real) (s, err real) {
+	s = x.plus(y)
+	return s, y.minus(s.minus(x))
+}
+
+// product is x*y and its rounding error.
+func (x real) product(y real) (p, err real) {
+	p = x.times(y)
+	return p, x.fma(y, p.neg())
+}
+
+// fraction is x less the nearest integer.
+func (x real) fraction() real { return x.minus(x.round()) }

@@ -23,6 +23,8 @@ var unaries = []unary{
 	{ir.Log, math.Log, 2},
 	{ir.Log2, math.Log2, 2},
 	{ir.Log1p, math.Log1p, 2},
+	{ir.Sin, math.Sin, 2},
+	{ir.Cos, math.Cos, 2},
 	{ir.Atan, math.Atan, 2},
 	{ir.Tanh, math.Tanh, 2},
 	{ir.Erf, math.Erf, 2},

@@ -1,5 +1,7 @@
 package loop
 
+// Coefficients and constants of this file are from testdata/minimax.py.
+
 // expandAtan approximates atan(z) for z = |x| or 1/|x|, whichever is below 1.
 func expandAtan(x real) real {
 	a := x.abs()
@@ -8,7 +10,87 @@ func expandAtan(x real) real {
 	s := z.times(z)
 	p := s.poly(-0x1.5554dcp-2, 0x1.9978ecp-3, -0x1.230a92p-3, 0x1.b4de8cp-4, -0x1.35506p-4, 0x1.61ed26p-5, -0x1.0c157p-6, 0x1.7ea0d2p-9)
 	y := s.times(z).fma(p, z)
-	// The product of the two constants is pi/2 to more than their 24 bits.
+	// The product of the two constants is pi/2 to 44 bits.
 	rest := num(0x1.6a3e24p0).fma(num(0x1.1c2f3p0), y.neg())
 	return inverse.pick(rest, y).signed(x)
+}
+
+// Arguments of sine and cosine are counted in turns, x/2pi, of which the
+// fraction matters. A number from 2^e on is a multiple of 2^(e-23), so of
+// x = X*2^k with X an integer the fraction is that of X*c where c is the
+// fraction of 2^k/2pi. Three values of k keep |X| below 2^65, and then 120 bits
+// of c give 2^-57 turns, below the distance of any f32 from a zero by 25 bits
+// and more.
+var turnClasses = [...]struct {
+	from  float32 // of |x|
+	scale float32 // 1/2^k
+	c     [5]float32
+}{
+	{0, 1, [...]float32{0x1.45f306p-3, 0x1.b9391p-28, 0x1.529fc2p-54, 0x1.d5f47ep-80, -0x1.65912p-105}},
+	{0x1p44, 0x1p-21, [...]float32{0x1.b72722p-4, 0x1.529fc2p-33, 0x1.d5f47ep-59, -0x1.65912p-84, 0x1.b6c52cp-110}},
+	{0x1p86, 0x1p-63, [...]float32{0x1.fc2758p-3, -0x1.70565ap-30, 0x1.dc0db6p-55, 0x1.4acc9ep-82, 0x1.0e4108p-109}},
+}
+
+// turns writes x/2pi as an integer, quarter/4 and the rest r + lo with |r| just
+// over 1/8 at most. Only the last two bits of quarter count.
+//
+// Each of the products X*c[i] comes with its rounding error, 2^-24 of it, which
+// is of the next product's size. Of both whole turns are dropped, which is
+// exact. Where they are large enough for that to matter their sum is exact;
+// where they are small its error is kept.
+func (x real) turns() (r, lo real, quarter whole) {
+	a := x.abs()
+	scale := num(turnClasses[0].scale)
+	var c [5]real
+	for i := range c {
+		c[i] = num(turnClasses[0].c[i])
+	}
+	for _, class := range turnClasses[1:] {
+		below := a.less(num(class.from))
+		scale = below.pick(scale, num(class.scale))
+		for i := range c {
+			c[i] = below.pick(c[i], num(class.c[i]))
+		}
+	}
+	x = x.times(scale)
+	var p, e [4]real
+	for i := range p {
+		p[i], e[i] = x.product(c[i])
+	}
+	f0 := p[0].fraction()                          // where |X*c| < 2^24
+	f1, e1 := e[0].fraction().sum(p[1].fraction()) // < 2^48
+	f2, e2 := e[1].fraction().sum(p[2].fraction()) // < 2^73
+	f3, e3 := e[2].sum(p[3])                       // below 2^-7
+	last := x.fma(c[4], e[3])
+	const toQuarter = 0x1.8p21 // adding it rounds to a multiple of 1/4
+	t := f0.plus(f1).plus(f2).plus(num(toQuarter))
+	f, d1 := f0.minus(t.minus(num(toQuarter))).sum(f1)
+	f, d2 := f.sum(f2)
+	f, d3 := f.sum(f3)
+	rest := d1.plus(e1).plus(d2.plus(e2)).plus(d3.plus(e3).plus(last))
+	r, lo = f.sum(rest)
+	return r, lo, t.bits()
+}
+
+// sinTurns is the sine of (quarter/4 + r + lo) turns. The sine of r is written
+// as 6.25r + r*p(r^2), where p is nearly 0 and brings hardly any error with it.
+func sinTurns(r, lo real, quarter whole) real {
+	const tau = 0x1.921fb6p2
+	s := r.times(r)
+	p := s.poly(0x1.0fda94p-5, -0x1.4abbb4p+5, 0x1.465c8ep+6, -0x1.2d2fc6p+6)
+	sin := r.fma(num(6.25), r.fma(p, lo.times(num(tau))))
+	cos := s.poly(1, -0x1.3bd3ccp+4, 0x1.03c1b2p+6, -0x1.55b462p+6, 0x1.d59896p+5)
+	even := quarter.and(1).equals(0)
+	return even.pick(sin, cos).bits().xor(quarter.shl(30).and(signBit)).real()
+}
+
+func expandSin(x real) real {
+	// In so small a number its square is lost; -0 and subnormals stay.
+	return x.abs().less(num(0x1p-12)).pick(x, sinTurns(x.turns()))
+}
+
+// expandCos is the sine a quarter on.
+func expandCos(x real) real {
+	r, lo, quarter := x.turns()
+	return sinTurns(r, lo, quarter.plus(word(1)))
 }
