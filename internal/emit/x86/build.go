@@ -210,6 +210,12 @@ func (e *emitter) constant(bits uint64, elem uint8) reg {
 	return x
 }
 
+// table is a vector of constants in memory.
+func (e *emitter) table(data []byte) operand {
+	e.tables = append(e.tables, data)
+	return operand{kind: dataOperand, bits: uint64(len(e.tables) - 1)}
+}
+
 func (e *emitter) zero() reg { return e.constant(0, 4) }
 
 // constMask is a mask of all lanes or none.

@@ -188,14 +188,14 @@ func (e *emitter) lowWords(x reg) reg {
 	if e.isa == AVX512 {
 		return e.v(asm.VPMOVDW, r(x))
 	}
-	x = e.v(asm.VPSHUFB, r(x), data(repeat16(lowWordBytes)))
+	x = e.v(asm.VPSHUFB, r(x), e.table(repeat16(lowWordBytes)))
 	return e.vImm(asm.VPERMQ, 0x08, r(x))
 }
 
 // lowBytes packs the lowest byte of each lane; AVX2 has no such thing for more
 // than one use and is not asked.
 func (e *emitter) lowBytes(x reg) reg {
-	x = e.v(asm.VPSHUFB, r(x), data(repeat16(lowByteBytes)))
+	x = e.v(asm.VPSHUFB, r(x), e.table(repeat16(lowByteBytes)))
 	hi := e.vImm(asm.VEXTRACTI128, 1, r(x))
 	return e.vLen(asm.L128, asm.VPUNPCKLDQ, r(x), r(hi))
 }
@@ -207,5 +207,3 @@ var (
 )
 
 func repeat16(b [16]byte) []byte { return append(b[:len(b):len(b)], b[:]...) }
-
-func data(b []byte) operand { return operand{kind: dataOperand, data: b} }

@@ -78,6 +78,7 @@ type emitter struct {
 	bound     []*loop.Local           // keys of locals in the order they got one
 
 	slab   instSlab
+	tables [][]byte
 	vregs  []vreg
 	entry  *block // pointers and constants: run first, once
 	words  map[int]reg

@@ -1,8 +1,6 @@
 package x86
 
 import (
-	"math"
-
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -272,71 +270,6 @@ func (e *emitter) combineGeneral(op ir.Op, x, y reg) reg {
 	return 0
 }
 
-// divideGeneral is the floor of x/y or its remainder. The machine faults for a
-// divisor of 0, and for the least number by -1: for divisors that may be one of
-// those the negated dividend or 0 is taken.
-func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
-	x := e.general(a)
-	c, isConst := e.graph.polyOf(b).constant()
-	if isConst && c > 0 && c&(c-1) == 0 {
-		if op == ir.Mod {
-			if c-1 <= math.MaxInt32 {
-				return e.gTiedImm(asm.AND, c-1, r(x))
-			}
-			return e.gTied(asm.AND, r(x), r(e.gImm(asm.MOV, c-1)))
-		}
-		shift := int64(0)
-		for 1<<shift < c {
-			shift++
-		}
-		return e.gTiedImm(asm.SAR, shift, r(x))
-	}
-	y := e.general(b)
-	special := !(isConst && c > 0) && !e.positive(b)
-	done := e.a.NewLabel()
-	result := e.newReg(gpr)
-	if special {
-		simple := e.gTied(asm.NEG, r(x))
-		if op == ir.Mod {
-			simple = e.gImm(asm.MOV, 0)
-		}
-		e.move(result, simple)
-		e.doImm(asm.CMP, 1, r(e.addTo(y, 1)))
-		e.jumpIf(asm.ULE, done)
-	}
-	in := e.slab.new()
-	in.kind, in.dst, in.n, in.imm = divide, result, 2, 0
-	in.src[0], in.src[1] = r(x), r(y)
-	if op == ir.Mod {
-		in.imm = 1
-	}
-	e.add(in)
-	e.label(done)
-	return result
-}
-
-// positive proves n > 0 for sizes.
-func (e *emitter) positive(n *node) bool {
-	if n.Kind != loop.KindSize {
-		return false
-	}
-	lo, _ := n.Size.Bounds()
-	return lo > 0
-}
-
-// shiftGeneral shifts; a count from 64 on, or below 0, gives 0.
-func (e *emitter) shiftGeneral(op ir.Op, a, b *node) reg {
-	x, count := e.general(a), e.general(b)
-	ins := asm.SARX
-	if op == ir.Shl {
-		ins = asm.SHLX
-	}
-	y := e.g(ins, r(x), r(count))
-	none := e.gImm(asm.MOV, 0)
-	e.doImm(asm.CMP, 63, r(count))
-	return e.gTied(asm.CMOV(asm.UGT), r(y), r(none))
-}
-
 // clampIndex is KindIndex: the value within [0, size), 0 where size is 0, and
 // the status word set if it was outside.
 func (e *emitter) clampIndex(n *node) reg {
@@ -358,64 +291,4 @@ func (e *emitter) clampIndex(n *node) reg {
 	e.move(result, last)
 	e.label(inside)
 	return result
-}
-
-// castGeneral converts a scalar to i64.
-func (e *emitter) castGeneral(a *node) reg {
-	switch a.DType {
-	case ir.I64:
-		return e.general(a)
-	case ir.Bool:
-		return e.flag(a)
-	}
-	if a.Kind == loop.KindLoad && a.DType.IsInt() {
-		return e.loadGeneral(a)
-	}
-	switch a.DType.Compute() {
-	case ir.I32:
-		return e.g(asm.MOVSXD, r(e.g(asm.VMOVD, r(e.vec(a, 0)))))
-	case ir.U32:
-		return e.g(asm.VMOVD, r(e.vec(a, 0)))
-	case ir.F32:
-		return e.floatToGeneral(e.vec(a, 0))
-	}
-	e.unsupported("cast of %v to i64", a.DType)
-	return 0
-}
-
-// widenedLoad loads an integer of any width, or a bool.
-func (e *emitter) widenedLoad(d ir.DType, m operand) reg {
-	switch d {
-	case ir.I8:
-		return e.g(asm.MOVSX8, m)
-	case ir.U8, ir.Bool:
-		return e.g(asm.MOVZX8, m)
-	case ir.I16:
-		return e.g(asm.MOVSX16, m)
-	case ir.U16:
-		return e.g(asm.MOVZX16, m)
-	case ir.I32:
-		return e.g(asm.MOVSXD, m)
-	case ir.U32:
-		in := e.inst(asm.MOV, gpr, []operand{m})
-		in.narrow = true
-		return e.add(in).dst
-	case ir.I64, ir.U64:
-		return e.g(asm.MOV, m)
-	}
-	e.unsupported("loads of %v", d)
-	return 0
-}
-
-// floatToGeneral saturates: the instruction gives the least number for all it
-// cannot represent.
-func (e *emitter) floatToGeneral(x reg) reg {
-	const two63 = 0x5F000000
-	y := e.g(asm.VCVTTSS2SI, r(x))
-	e.do(asm.VUCOMISS, r(x), r(e.constant(two63, 4)))
-	most := e.gImm(asm.MOV, math.MaxInt64)
-	y = e.gTied(asm.CMOV(asm.UGE), r(y), r(most))
-	none := e.gImm(asm.MOV, 0)
-	e.do(asm.VUCOMISS, r(x), r(x))
-	return e.gTied(asm.CMOV(asm.PAR), r(y), r(none))
 }

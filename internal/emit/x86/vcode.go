@@ -36,19 +36,17 @@ const (
 	dataOperand  // of the pool: a vector
 )
 
-// operand is a source, or the target of a store.
+// operand is a source, or the target of a store. There are many: it is small.
 type operand struct {
 	kind   operandKind
 	scale  uint8 // memory: of index; 0 where there is none
 	elem   uint8 // constant: bytes of the element
-	bcast  bool  // memory: one element for all lanes
 	byVec  bool  // memory: index is a vector, of a gather or scatter
 	noBase bool  // memory: base is the argument block
-	reg    reg   // or memory: base
-	index  reg
 	disp   int32
-	bits   uint64
-	data   []byte
+	reg    reg // or memory: base
+	index  reg
+	bits   uint64 // of a constant; data: index in emitter.tables
 }
 
 func r(x reg) operand { return operand{kind: regOperand, reg: x} }
@@ -113,7 +111,7 @@ type instSlab struct{ free []inst }
 
 func (s *instSlab) new() *inst {
 	if len(s.free) == 0 {
-		s.free = make([]inst, 128)
+		s.free = make([]inst, 64)
 	}
 	in := &s.free[0]
 	s.free = s.free[1:]

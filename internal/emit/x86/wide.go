@@ -50,7 +50,7 @@ func (e *emitter) wideNumbers(from int) reg {
 		for i := range 8 {
 			b = binary.LittleEndian.AppendUint64(b, uint64(from+i))
 		}
-		x = e.once(vec, asm.VMOVUPS, data(b))
+		x = e.once(vec, asm.VMOVUPS, e.table(b))
 		e.consts[key] = x
 	}
 	return x

@@ -260,7 +260,7 @@ func (w *writer) operand(o *operand) asm.Arg {
 		}
 		return w.a.U32(uint32(o.bits))
 	case dataOperand:
-		return w.a.Vec(o.data)
+		return w.a.Vec(w.e.tables[o.bits])
 	case memOperand:
 		return w.memory(o)
 	}
@@ -281,9 +281,6 @@ func (w *writer) memory(o *operand) asm.M {
 		m = asm.Idx(base, asm.R(w.get(o.index)), int(o.scale), int(o.disp))
 	default:
 		m = asm.Ptr(base, int(o.disp))
-	}
-	if o.bcast {
-		m = m.Bcast()
 	}
 	return m
 }
@@ -355,53 +352,4 @@ func (w *writer) fused(in *inst) {
 		w.a.Op(signs(1), asm.V(d), asm.V(at[1-tie]), last(2))
 	}
 	w.store(in.dst, d)
-}
-
-// divide writes the floor of a quotient, or the remainder, of general
-// registers, through RAX and RDX, which are kept free for it.
-func (w *writer) divide(in *inst) {
-	x, y := in.src[0].reg, in.src[1].reg
-	if w.place[x] == inMemory {
-		w.loadTo(uint8(asm.RAX), x)
-	} else {
-		w.copy(gpr, uint8(asm.RAX), uint8(w.place[x]))
-	}
-	var divisor asm.R
-	if p := w.place[y]; p >= 0 {
-		divisor = asm.R(p)
-	} else {
-		for divisor = asm.RAX; w.err == nil && (divisor == asm.RAX || divisor == asm.RDX); {
-			divisor = asm.R(w.takeScratch(gpr))
-		}
-		w.loadTo(uint8(divisor), y)
-	}
-	done := w.a.NewLabel()
-	w.a.Op(asm.CQO)
-	w.a.Op(asm.IDIV, divisor)
-	result := asm.RAX
-	if in.imm != 0 {
-		result = asm.RDX
-	}
-	// The machine cuts towards zero: where a remainder is left whose sign
-	// differs from the divisor's, the floor is one less.
-	w.a.Op(asm.TEST, asm.RDX, asm.RDX)
-	w.a.J(asm.EQ, done)
-	sign := asm.RDX
-	if in.imm != 0 {
-		sign = asm.RAX
-		w.a.Op(asm.MOV, asm.RAX, asm.RDX)
-	}
-	w.a.Op(asm.XOR, sign, divisor)
-	w.a.J(asm.NOSIGN, done)
-	if in.imm != 0 {
-		w.a.Op(asm.ADD, asm.RDX, divisor)
-	} else {
-		w.a.Op(asm.SUB, asm.RAX, asm.Imm(1))
-	}
-	w.a.Bind(done)
-	if p := w.place[in.dst]; p >= 0 {
-		w.copy(gpr, uint8(p), uint8(result))
-	} else {
-		w.store(in.dst, uint8(result))
-	}
 }

@@ -1,0 +1,60 @@
+package x86
+
+import (
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// shift is Shl or Shr; a count from the type's width on, or below 0, gives 0.
+func (e *emitter) shift(n *node, u int) reg {
+	d := n.DType
+	if n.args[1].Kind == loop.KindConst {
+		return e.shiftConst(n.Op, d, e.vec(n.args[0], u), n.args[1].Bits)
+	}
+	x, count := e.pair(n.args[0], n.args[1], u)
+	switch {
+	case n.Op == ir.Shl: // what leaves a narrow type is cut off
+		return e.narrowed(e.v(asm.VPSLLVD, r(x), count), d)
+	case d.IsUnsigned():
+		return e.v(asm.VPSRLVD, r(x), count)
+	}
+	return e.shiftRight(x, e.inRegister(count), uint32(8*d.Size()))
+}
+
+func (e *emitter) shiftConst(op ir.Op, d ir.DType, x reg, count uint64) reg {
+	switch {
+	case count >= uint64(8*d.Size()):
+		return e.zero()
+	case op == ir.Shl:
+		return e.narrowed(e.vImm(asm.VPSLLD, int64(count), r(x)), d)
+	case d.IsUnsigned():
+		return e.vImm(asm.VPSRLD, int64(count), r(x))
+	}
+	return e.vImm(asm.VPSRAD, int64(count), r(x))
+}
+
+// shiftRight is the arithmetic shift; the instruction leaves copies of the sign
+// for counts past the width, a power of two.
+func (e *emitter) shiftRight(x, count reg, width uint32) reg {
+	y := e.v(asm.VPSRAVD, r(x), r(count))
+	if e.isa == AVX512 {
+		k := e.compare(asm.VPCMPUD, asm.IntLT, r(count), bits32(width))
+		return e.vZero(k, asm.VMOVDQA32, r(y))
+	}
+	small := e.v(asm.VPCMPEQD, r(count), r(e.v(asm.VPAND, r(count), bits32(width-1))))
+	return e.v(asm.VANDPS, r(y), r(small))
+}
+
+// shiftGeneral shifts; a count from 64 on, or below 0, gives 0.
+func (e *emitter) shiftGeneral(op ir.Op, a, b *node) reg {
+	x, count := e.general(a), e.general(b)
+	ins := asm.SARX
+	if op == ir.Shl {
+		ins = asm.SHLX
+	}
+	y := e.g(ins, r(x), r(count))
+	none := e.gImm(asm.MOV, 0)
+	e.doImm(asm.CMP, 63, r(count))
+	return e.gTied(asm.CMOV(asm.UGT), r(y), r(none))
+}
