@@ -36,6 +36,9 @@ func expand(e *Expr) *Expr {
 	if f := expandUnary(e.Op); f != nil {
 		return f(x).as(d)
 	}
+	if e.Op == ir.Pow {
+		return expandPow(x, toReal(e.Args[1])).as(d)
+	}
 	return e
 }
 

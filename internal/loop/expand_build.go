@@ -54,6 +54,7 @@ func (x real) fma(y, z real) real  { return x.op(ir.FMA, y, z) } // x*y + z
 func (x real) neg() real           { return x.op(ir.Neg) }       // free as an operand of fma
 func (x real) abs() real           { return x.op(ir.Abs) }
 func (x real) round() real         { return x.op(ir.Round) }
+func (x real) floor() real         { return x.op(ir.Floor) }
 func (x real) less(y real) truth   { return truth{Apply(ir.Less, ir.Bool, x.e, y.e)} }
 func (x real) equals(y real) truth { return truth{Apply(ir.Equal, ir.Bool, x.e, y.e)} }
 
@@ -76,6 +77,7 @@ func (x whole) xor(y whole) whole     { return x.op(ir.Xor, y) }
 func (x whole) shl(n uint32) whole    { return x.op(ir.Shl, word(n)) }
 func (x whole) value() real           { return real{Apply(ir.Cast, ir.F32, x.e)} }
 
+func (x whole) less(y whole) truth    { return truth{Apply(ir.Less, ir.Bool, x.e, y.e)} }
 func (x whole) equals(n uint32) truth { return truth{Apply(ir.Equal, ir.Bool, x.e, word(n).e)} }
 
 // pick is yes where c, else no.

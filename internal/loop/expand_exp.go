@@ -38,8 +38,12 @@ func expandExp(x real) real {
 func expandExp2(x real) real {
 	x = x.atLeast(-151).atMost(129)
 	n, half := x.integer(1, 0x1.8p24+2*127)
-	p := x.minus(n).poly(1, 0x1.62e432p-1, 0x1.ebfbf8p-3, 0x1.c6af9cp-5, 0x1.3b1ff0p-7, 0x1.5dbec0p-10, 0x1.481b0ep-13, 0x1.f48a06p-17)
-	return p.times(half).times(half)
+	return x.minus(n).exp2Near().times(half).times(half)
+}
+
+// exp2Near is 2^r for |r| <= 1.
+func (r real) exp2Near() real {
+	return r.poly(1, 0x1.62e432p-1, 0x1.ebfbf8p-3, 0x1.c6af9cp-5, 0x1.3b1ff0p-7, 0x1.5dbecp-10, 0x1.481b0ep-13, 0x1.f48a06p-17)
 }
 
 // expandExpm1 computes (2^n e^r - 1)/2 = 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2),

@@ -9,16 +9,14 @@ import "math"
 // exponentMask cuts the mantissa off, with a sign below.
 const exponentMask = 0xFF800000
 
-// parts is x = 2^e * (1+f) for 0 < x < Inf with low <= 1+f < 2*low; e is given
-// as an integer times 2^23. Subnormal numbers are scaled up first.
-func (x real) parts(low float32) (e, f real) {
+// parts is x = 2^e * m for 0 < x < Inf with low <= m < 2*low; e is given as an
+// integer times 2^23. Subnormal numbers are scaled up first.
+func (x real) parts(low float32) (e, m real) {
 	const smallest = 0x1p-126
 	tiny := x.less(num(smallest))
-	x = tiny.pick(x.times(num(0x1p24)), x)
-	b := x.bits()
+	b := tiny.pick(x.times(num(0x1p24)), x).bits()
 	h := b.minus(word(math.Float32bits(low))).and(exponentMask)
-	f = b.minus(h).real().minus(num(1))
-	return h.value().plus(tiny.pick(num(-24<<23), num(0))), f
+	return h.value().plus(tiny.pick(num(-24<<23), num(0))), b.minus(h).real()
 }
 
 // outside gives y for lo < x < Inf, and otherwise what a logarithm is whose
@@ -32,14 +30,16 @@ func (x real) outside(lo float32, y real) real {
 // expandLog is e*ln2 + f - f^2/2 + ...: e*ln2 needs no second part, as its
 // error is relative to a result of that size.
 func expandLog(x real) real {
-	e, f := x.parts(0x1.555556p-1)
+	e, m := x.parts(0x1.555556p-1)
+	f := m.minus(num(1))
 	y := f.poly(-0x1.ffffd6p-2, 0x1.5554fcp-2, -0x1.00144ep-2, 0x1.99d3acp-3, -0x1.5038e4p-3, 0x1.1ea8f2p-3, -0x1.3b0c3cp-3, 0x1.1f262cp-3)
 	g := f.times(f).fma(y, f)
 	return x.outside(0, e.fma(num(ln2*0x1p-23), g))
 }
 
 func expandLog2(x real) real {
-	e, f := x.parts(0x1.6a09e6p-1)
+	e, m := x.parts(0x1.6a09e6p-1)
+	f := m.minus(num(1))
 	p := f.poly(0x1.715476p+0, -0x1.715472p-1, 0x1.ec7366p-2, -0x1.715b7ep-2, 0x1.26dd48p-2, -0x1.e980a2p-3, 0x1.b94dfep-3, -0x1.a78002p-3, 0x1.01b9dep-3)
 	return x.outside(0, f.fma(p, e.times(num(0x1p-23))))
 }
