@@ -35,7 +35,8 @@ safetensors tokenizer hub
 model
 embed
 model/minilm
-cmd/sinter examples bench
+bench
+cmd/sinter examples
 `
 
 // public is the first layer that may not import internal packages of the

@@ -75,7 +75,7 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.flags.register(root.PersistentFlags())
-	root.AddCommand(a.searchCommand(), a.embedCommand(), a.tokenizeCommand(), a.deviceCommand(), a.graphCommand())
+	root.AddCommand(a.searchCommand(), a.embedCommand(), a.tokenizeCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := median(c.values); got != c.want {
+			t.Errorf("median %v = %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+// rounds makes rounds of one number of threads.
+func rounds(counted, other int) []round {
+	var all []round
+	for i := range counted + other {
+		r := round{counts: i < counted, seconds: []float64{2}, bound: []float64{1}}
+		if !r.counts {
+			r.seconds[0] = 10
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestRow(t *testing.T) {
+	c := Case{Name: "x", Work: 6, Unit: "GFLOP/s", Flops: 6e9}
+	r := c.row(rounds(7, 9), 0)
+	if r.Noisy || r.Seconds != 2 || r.Rate != 3 || r.Bound != 6 || r.Share != 0.5 {
+		t.Errorf("seven rounds that count: %+v", r)
+	}
+	if r := c.row(rounds(6, 9), 0); !r.Noisy || r.Seconds != 10 || r.Share != 0.1 {
+		t.Errorf("six rounds that count: %+v", r)
+	}
+}
+
+// The bounds cannot be passed by the loops they are measured with, and are
+// within what processors do.
+func TestPeakAndStream(t *testing.T) {
+	for _, isa := range ISAs() {
+		p, err := NewPeak(isa)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := p.Rate(1, 2*time.Millisecond); r < 1e7 || r > 2e12 {
+			t.Errorf("%s: peak %g operations a second", isa, r)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := NewPeak("vax"); err == nil {
+		t.Error("a peak for an instruction set that nobody has")
+	}
+	for _, s := range [][2]int{{1 << 20, 0}, {1 << 20, 1 << 20}, {3 << 20, 100}} {
+		stream, err := NewStream(s[0], s[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for threads := 1; threads <= 3; threads++ {
+			if r := stream.Rate(threads); r < 1e6 || r > 1e13 {
+				t.Errorf("%v: %g bytes a second on %d threads", s, r, threads)
+			}
+		}
+		if err := stream.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The copying loops copy.
+func TestStreamCopies(t *testing.T) {
+	s, err := NewStream(2*piece, 2*piece)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ways := []func(int){s.memmove}
+	if s.code != nil {
+		ways = append(ways, s.copy)
+	}
+	for n, way := range ways {
+		for i := range s.from.Bytes() {
+			s.from.Bytes()[i] = byte(i*7 + n)
+		}
+		way(1)
+		for i, b := range s.to.Bytes()[piece : 2*piece] {
+			if b != byte((i+piece)*7+n) {
+				t.Fatalf("way %d: byte %d is %d", n, i, b)
+			}
+		}
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	runs := map[int]int{}
+	c := Case{
+		Name: "sleep", ISA: Generic, Shape: []int{3}, Work: 1, Unit: "runs/s", Flops: 1, Threads: []int{1, runtime.GOMAXPROCS(0)},
+		Run: func(ctx context.Context, threads int) error {
+			runs[threads]++
+			time.Sleep(time.Millisecond)
+			return ctx.Err()
+		},
+		Accuracy: func(context.Context, int) (float64, error) { return 0.25, nil },
+	}
+	rows, err := Measure(t.Context(), c, time.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || rows[0].Seconds < 1e-3 || rows[0].Share <= 0 || rows[0].Share > 1e-3 || rows[1].Accuracy != 0.25 || !rows[0].Noisy || runs[1] < 3 {
+		t.Errorf("%+v after %v runs", rows, runs)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Measure(ctx, c, time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}

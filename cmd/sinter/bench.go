@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+)
+
+// benchTime is when a whole benchmark has ended, warm-up of the last case
+// aside.
+const benchTime = 7*time.Minute + 30*time.Second
+
+// benchFlags are those of every benchmark.
+type benchFlags struct {
+	isas []string
+	draw int    // gemm
+	seed uint64 // gemm
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "bench gemm|fused|embed|compile",
+		Short: "Measure speed beside what the machine allows",
+		Long: `Bench times programs and, in the same second, what the processor can do at
+most. Each case runs on one thread and on all, for every instruction set. It
+ends within 8 minutes. bench/README.md says what the columns mean.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("no benchmark %q: there are gemm, fused, embed, compile", args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error { return usagef("give a benchmark: gemm, fused, embed or compile") },
+	}
+	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: avx512, avx2, generic")
+	sub := func(name, short string, cases func(context.Context, *benchRun) error) *cobra.Command {
+		s := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.bench(cmd.Context(), f, cases)
+		}}
+		c.AddCommand(s)
+		return s
+	}
+	gemm := sub("gemm", "Products of matrices", a.benchGemm)
+	gemm.Flags().IntVar(&f.draw, "draw", 0, "also so many random shapes")
+	gemm.Flags().Uint64Var(&f.seed, "seed", 1, "of the random shapes")
+	sub("fused", "Chains of pointwise operations and row kernels, from memory", a.benchFused)
+	sub("embed", "The model, at several sizes", a.benchEmbed)
+	sub("compile", "Tracing and compiling the model", a.benchCompile)
+	return c
+}
+
+// benchRun is a benchmark under way.
+type benchRun struct {
+	flags   benchFlags
+	isas    []string
+	threads []int
+	app     *app
+	end     time.Time
+	left    int // cases that are still to come
+	rows    []bench.Row
+	devices map[deviceKey]*sinter.Device
+}
+
+type deviceKey struct {
+	isa     string
+	threads int
+}
+
+// bench runs the cases of one benchmark and prints rows as they come.
+func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Context, *benchRun) error) (err error) {
+	b := &benchRun{flags: f, app: a, end: time.Now().Add(benchTime), devices: map[deviceKey]*sinter.Device{}}
+	if b.isas, err = a.benchISAs(f.isas); err != nil {
+		return err
+	}
+	if f.draw < 0 {
+		return usagef("--draw %d: use at least 0", f.draw)
+	}
+	b.threads = []int{1}
+	switch all := runtime.GOMAXPROCS(0); {
+	case a.settings.threads > 0:
+		b.threads[0] = min(a.settings.threads, all)
+	case all > 1:
+		b.threads = append(b.threads, all)
+	}
+	if !a.settings.json {
+		if _, err := fmt.Fprintln(a.stdout, bench.Header()); err != nil {
+			return err
+		}
+	}
+	err = errors.Join(cases(ctx, b), b.closeDevices())
+	if err == nil && a.settings.json {
+		err = a.printJSON(bench.Report{Machine: bench.ThisMachine(), Results: append([]bench.Row{}, b.rows...)})
+	}
+	return err
+}
+
+// benchISAs are the instruction sets to measure: those there are, not above
+// SINTER_CPU, and of them those asked for.
+func (a *app) benchISAs(asked []string) ([]string, error) {
+	if d := a.settings.device; d != "auto" && d != "cpu" {
+		return nil, usagef("bench measures the cpu, not %s", d)
+	}
+	all := bench.ISAs()
+	if top := a.settings.isa; top != "" {
+		at := slices.Index(all, top)
+		if at < 0 {
+			return nil, usagef("%s=%s: this machine has %s", envCPU, top, strings.Join(all, ", "))
+		}
+		all = all[at:]
+	}
+	for _, isa := range asked {
+		if !slices.Contains(all, isa) {
+			return nil, usagef("--isa %q: use %s", isa, strings.Join(all, ", "))
+		}
+	}
+	if len(asked) > 0 {
+		return asked, nil
+	}
+	return all, nil
+}
+
+// device opens a device once for each instruction set and number of threads.
+func (b *benchRun) device(isa string, threads int) (*sinter.Device, error) {
+	key := deviceKey{isa, threads}
+	if d := b.devices[key]; d != nil {
+		return d, nil
+	}
+	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: threads})
+	if err == nil {
+		b.devices[key] = d
+	}
+	return d, err
+}
+
+func (b *benchRun) closeDevices() error {
+	var errs []error
+	for _, d := range b.devices {
+		errs = append(errs, d.Close())
+	}
+	clear(b.devices)
+	return errors.Join(errs...)
+}
+
+// measure times one of the cases left. Each gets its part of the time that is
+// left, and what others did not need.
+func (b *benchRun) measure(ctx context.Context, c bench.Case) error {
+	c.DType, c.Threads = b.app.settings.dtype, b.threads
+	limit := time.Until(b.end) / time.Duration(max(1, b.left))
+	b.left--
+	rows, err := bench.Measure(ctx, c, max(limit, time.Millisecond))
+	if err != nil {
+		return err
+	}
+	return b.add(rows...)
+}
+
+func (b *benchRun) add(rows ...bench.Row) error {
+	b.rows = append(b.rows, rows...)
+	if b.app.settings.json {
+		return nil
+	}
+	for _, r := range rows {
+		if _, err := io.WriteString(b.app.stdout, strings.TrimRight(r.String(), " ")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program is compiled once for each number of threads of an instruction set.
+type program struct {
+	run    map[int]*sinter.Program
+	inputs map[string]sinter.Tensor
+}
+
+func (b *benchRun) compile(g *sinter.Graph, isa string, inputs map[string]sinter.Tensor) (*program, error) {
+	p := &program{map[int]*sinter.Program{}, inputs}
+	for _, threads := range b.threads {
+		d, err := b.device(isa, threads)
+		if err != nil {
+			return nil, err
+		}
+		o := b.app.compileOptions()
+		o.Device = d
+		if p.run[threads], err = sinter.Compile(g, o); err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+	}
+	return p, nil
+}
+
+func (p *program) close() error {
+	var errs []error
+	for _, one := range p.run {
+		errs = append(errs, one.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (p *program) once(ctx context.Context, threads int) error {
+	_, err := p.run[threads].Run(ctx, p.inputs)
+	return err
+}
+
+// values runs the program and gives its result.
+func (p *program) values(ctx context.Context, threads int) ([]float32, error) {
+	out, err := p.run[threads].Run(ctx, p.inputs)
+	if err != nil {
+		return nil, err
+	}
+	return sinter.Values[float32](ctx, out[0])
+}
+
+// uniform is n random numbers between -1 and 1, the same each time.
+func uniform(n int) []float32 {
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = 2*r.Float32() - 1
+	}
+	return values
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+)
+
+// gemmShape is a product of [M, K] with a weight [K, N].
+type gemmShape struct {
+	m, n, k int
+	set     string
+}
+
+// nineShapes are three squares, and the products of a sentence encoder for
+// few and for many rows.
+func nineShapes() []gemmShape {
+	var all []gemmShape
+	for _, n := range []int{512, 1024, 2048} {
+		all = append(all, gemmShape{n, n, n, "nine"})
+	}
+	for _, m := range []int{1024, 4096} {
+		for _, nk := range [][2]int{{384, 384}, {1536, 384}, {384, 1536}} {
+			all = append(all, gemmShape{m, nk[0], nk[1], "nine"})
+		}
+	}
+	return all
+}
+
+// drawShapes draws sizes evenly in their logarithms, up to 4096 and not more
+// work than the largest of the nine.
+func drawShapes(count int, seed uint64) []gemmShape {
+	r := rand.New(rand.NewPCG(seed, 0))
+	size := func(from float64) int {
+		return int(math.Round(math.Exp(math.Log(from) + r.Float64()*(math.Log(4096)-math.Log(from)))))
+	}
+	var all []gemmShape
+	for len(all) < count {
+		s := gemmShape{size(1), size(16), size(16), "drawn"}
+		if s.m*s.n*s.k <= 1<<33 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (a *app) benchGemm(ctx context.Context, b *benchRun) error {
+	shapes := append(nineShapes(), drawShapes(b.flags.draw, b.flags.seed)...)
+	b.left = len(shapes) * len(b.isas)
+	for _, s := range shapes {
+		for _, isa := range b.isas {
+			if err := b.gemm(ctx, s, isa); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa string) (err error) {
+	x, w := uniform(s.m*s.k), uniform(s.k*s.n)
+	data := make([]byte, 0, 4*len(w))
+	for _, v := range w {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	y := sinter.Input("x", sinter.F32, sinter.Dims(s.m, s.k)...).MatMul(sinter.Weight("w", sinter.F32, data, s.k, s.n))
+	p, err := b.compile(sinter.Capture(y), isa, map[string]sinter.Tensor{"x": sinter.Of(x, s.m, s.k)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
+	return b.measure(ctx, bench.Case{
+		Name: "gemm", Set: s.set, ISA: isa, Shape: []int{s.m, s.n, s.k},
+		Work: flops / 1e9, Unit: "GFLOP/s", Flops: flops,
+		Read: 4 * (s.m*s.k + s.k*s.n), Written: 4 * s.m * s.n,
+		Run: p.once,
+		Accuracy: func(ctx context.Context, threads int) (float64, error) {
+			y, err := p.values(ctx, threads)
+			return gemmError(s, x, w, y), err
+		},
+	})
+}
+
+// gemmError is the largest error of an element of some rows, by the sum of the
+// magnitudes of the terms: at most about K*2^-24 for any order of summation.
+func gemmError(s gemmShape, x, w, y []float32) float64 {
+	if len(y) != s.m*s.n {
+		return math.NaN()
+	}
+	worst := 0.0
+	sum, size := make([]float64, s.n), make([]float64, s.n)
+	for row := 0; row < s.m; row += max(1, s.m/8) {
+		clear(sum)
+		clear(size)
+		for k := range s.k {
+			f := float64(x[row*s.k+k])
+			for j, v := range w[k*s.n : (k+1)*s.n] {
+				t := f * float64(v)
+				sum[j] += t
+				size[j] += math.Abs(t)
+			}
+		}
+		for j, v := range y[row*s.n : (row+1)*s.n] {
+			e := math.Abs(float64(v) - sum[j])
+			if !(e <= worst*size[j]) { // also where v is NaN
+				worst = e / size[j]
+			}
+		}
+	}
+	return worst
+}

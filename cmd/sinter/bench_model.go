@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+	"github.com/sinterml/sinter/embed"
+	"github.com/sinterml/sinter/model"
+)
+
+// embedShapes are batches by tokens: a query, a text, and batches of texts.
+var embedShapes = [][2]int{{1, 12}, {1, 128}, {8, 128}, {32, 128}}
+
+// encoderSizes are those that the work of an encoder depends on.
+type encoderSizes struct {
+	Layers int `json:"num_hidden_layers"`
+	Hidden int `json:"hidden_size"`
+	Inner  int `json:"intermediate_size"`
+	Vocab  int `json:"vocab_size"`
+}
+
+// flops counts the products and the attention of texts: for each token four
+// products of the width by itself and two with the inner width, and for each
+// pair of tokens the width twice, for scores and for sums.
+func (s encoderSizes) flops(batch, tokens int) float64 {
+	h, i := float64(s.Hidden), float64(s.Inner)
+	each := 4*h*h + 2*h*i + 2*float64(tokens)*h
+	return 2 * float64(batch) * float64(tokens) * float64(s.Layers) * each
+}
+
+func (a *app) encoderSizes() (s encoderSizes, err error) {
+	files, err := a.modelFS()
+	if err != nil {
+		return s, err
+	}
+	data, err := fs.ReadFile(files, "config.json")
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("model %s: %w", a.modelName(), err)
+	}
+	return s, nil
+}
+
+func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
+	sizes, err := a.encoderSizes()
+	if err != nil {
+		return err
+	}
+	b.left = len(embedShapes) * len(b.isas)
+	reference, err := a.referenceEmbeddings(ctx, sizes)
+	if err != nil {
+		return err
+	}
+	for _, isa := range b.isas {
+		if err := b.embed(ctx, isa, sizes, reference); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embed measures one instruction set. Encoders and their packed weights are
+// given back before the next.
+func (b *benchRun) embed(ctx context.Context, isa string, sizes encoderSizes, reference map[int][]float32) (err error) {
+	encoders := map[int]*embed.Encoder{}
+	defer func() {
+		for _, e := range encoders {
+			err = errors.Join(err, e.Close())
+		}
+		err = errors.Join(err, b.closeDevices())
+	}()
+	for _, threads := range b.threads {
+		d, err := b.device(isa, threads)
+		if err != nil {
+			return err
+		}
+		if encoders[threads], err = b.app.encoderOn(ctx, d); err != nil {
+			return err
+		}
+	}
+	for _, shape := range embedShapes {
+		ids := embedIDs(shape[0], shape[1], sizes.Vocab)
+		err := b.measure(ctx, bench.Case{
+			Name: "embed", Set: "model", ISA: isa, Shape: shape[:],
+			Work: float64(shape[0]), Unit: "seq/s", Flops: sizes.flops(shape[0], shape[1]),
+			Run: func(ctx context.Context, threads int) error {
+				_, err := encoders[threads].EncodeIDs(ctx, ids)
+				return err
+			},
+			Accuracy: func(ctx context.Context, threads int) (float64, error) {
+				vectors, err := encoders[threads].EncodeIDs(ctx, ids)
+				if err != nil {
+					return 0, err
+				}
+				return float64(embed.Cosine(vectors[0], reference[shape[1]])), nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encoderOn opens the model of the settings on a device.
+func (a *app) encoderOn(ctx context.Context, d *sinter.Device) (*embed.Encoder, error) {
+	o := embed.Options{Model: a.settings.model, Device: d, Compile: a.compileOptions()}
+	if o.Model == "" {
+		o.FS = defaultModel()
+	}
+	return embed.New(ctx, o)
+}
+
+// referenceEmbeddings has the interpreter embed the first text of each length.
+func (a *app) referenceEmbeddings(ctx context.Context, sizes encoderSizes) (_ map[int][]float32, err error) {
+	d, err := sinter.Open("interp")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	e, err := a.encoderOn(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	all := map[int][]float32{}
+	for _, shape := range embedShapes {
+		if all[shape[1]] == nil {
+			vectors, err := e.EncodeIDs(ctx, embedIDs(1, shape[1], sizes.Vocab))
+			if err != nil {
+				return nil, err
+			}
+			all[shape[1]] = vectors[0]
+		}
+	}
+	return all, nil
+}
+
+// embedIDs draws texts; the first of a length is always the same.
+func embedIDs(batch, tokens, vocab int) [][]int32 {
+	r := rand.New(rand.NewPCG(uint64(tokens), 2))
+	ids := make([][]int32, batch)
+	for i := range ids {
+		for range tokens {
+			ids[i] = append(ids[i], int32(r.IntN(vocab)))
+		}
+	}
+	return ids
+}
+
+// benchCompile times the way from a model's weights to a program.
+func (a *app) benchCompile(ctx context.Context, b *benchRun) (err error) {
+	m, err := a.openModel()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	for _, isa := range b.isas {
+		var cold, warm []float64
+		for range 7 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			c, w, err := a.timeCompile(m, isa)
+			if err != nil {
+				return err
+			}
+			cold, warm = append(cold, c), append(warm, w)
+		}
+		if err := b.add(b.compileRow("compile-cold", isa, cold), b.compileRow("compile-warm", isa, warm)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeCompile traces and compiles on a fresh device, and again.
+func (a *app) timeCompile(m *model.Encoder, isa string) (cold, warm float64, err error) {
+	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	o := a.compileOptions()
+	o.Device = d
+	var seconds [2]float64
+	for i := range seconds {
+		start := time.Now()
+		p, err := embed.Compile(m, o)
+		if err != nil {
+			return 0, 0, err
+		}
+		seconds[i] = time.Since(start).Seconds()
+		defer p.Close()
+	}
+	return seconds[0], seconds[1], nil
+}
+
+func (b *benchRun) compileRow(name, isa string, seconds []float64) bench.Row {
+	slices.Sort(seconds)
+	middle := seconds[len(seconds)/2]
+	return bench.Row{
+		Name: name, Shape: []int{}, DType: b.app.settings.dtype, ISA: isa, Threads: 1,
+		Seconds: middle, Rate: 1 / middle, Unit: "programs/s", Set: "model",
+	}
+}
