@@ -5,10 +5,10 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// Part is a piece of a Gemm as a kernel of its own, which a driver calls again
-// and again beside a hand-written main loop: to bring an operand into the
+// Part is a piece of a template as a kernel of its own, which a driver calls
+// again and again beside a hand-written main loop: to bring an operand into the
 // order that loop wants, or to do what follows the sum. Its params are the
-// Gemm's and one more, Panel: dense memory of the Gemm's dtype.
+// template's and one more, Panel: dense memory of the template's dtype.
 type Part struct {
 	Kernel *loop.Kernel
 	Panel  int
@@ -27,6 +27,8 @@ const (
 	FirstK
 	EndK
 	FirstPanel
+	AtSequence
+	AtHead
 	Stride // elements from row to row of the panel
 	partSizes
 )
@@ -34,16 +36,23 @@ const (
 // Name is the symbol that s is bound to.
 func (p *Part) Name(s PartSize) string { return p.names[s] }
 
-// partBuilder makes a Part of g.
+// partBuilder makes a Part.
 type partBuilder struct {
-	g    *Gemm
+	g    *Gemm // whose body closes
 	part *Part
 	uses map[string]bool
 }
 
 func (g *Gemm) newPart(name string, use loop.Use) *partBuilder {
-	b := &partBuilder{g: g, part: &Part{Panel: len(g.Params)}, uses: map[string]bool{}}
-	params := append([]loop.Param(nil), g.Params...)
+	b := startPart(g.Loops(), g.Params, g.DType, name, use)
+	b.g = g
+	return b
+}
+
+// startPart makes a part without a body of a template, whose meaning is work.
+func startPart(work *loop.Kernel, params []loop.Param, d ir.DType, name string, use loop.Use) *partBuilder {
+	b := &partBuilder{part: &Part{Panel: len(params)}, uses: map[string]bool{}}
+	params = append([]loop.Param(nil), params...)
 	for i := range params {
 		if use != loop.Read && params[i].Use != loop.Read { // packing writes the panel alone
 			params[i].Use = loop.Read
@@ -52,12 +61,12 @@ func (g *Gemm) newPart(name string, use loop.Use) *partBuilder {
 			b.uses[s.Name] = true
 		}
 	}
-	params = append(params, loop.Param{Name: "panel", DType: g.DType, Len: ir.Sym("panel", 0, ir.MaxElements), Use: use})
-	b.part.Kernel = &loop.Kernel{Name: g.Name + "_" + name, Params: params, Slots: g.Slots}
-	for _, s := range g.Loops().Symbols() {
+	params = append(params, loop.Param{Name: "panel", DType: d, Len: ir.Sym("panel", 0, ir.MaxElements), Use: use})
+	b.part.Kernel = &loop.Kernel{Name: work.Name + "_" + name, Params: params, Slots: work.Slots}
+	for _, s := range work.Symbols() {
 		b.uses[s.Name] = true
 	}
-	for s, name := range [partSizes]string{"batch", "row0", "col0", "col1", "k0", "k1", "panel0", "stride"} {
+	for s, name := range [partSizes]string{"batch", "row0", "col0", "col1", "k0", "k1", "panel0", "seq", "head", "stride"} {
 		for b.uses[name] { // the model's own symbols come first
 			name = "_" + name
 		}
@@ -116,31 +125,29 @@ func (g *Gemm) PackX() *Part {
 }
 
 // PackY is the part that writes Y in panels of width columns, those of the
-// Global loop, one behind the other from FirstPanel on. Within a panel the
-// columns of a k lie side by side, k from FirstK to EndK. The last panel of
-// Cols is as wide as its columns need, in steps of round; what lies beyond
-// them is left as it is.
-func (g *Gemm) PackY(width, round int) *Part {
+// Global loop, one behind the other from FirstPanel on, with k from FirstK to
+// EndK:
+//
+//	panel[((p-FirstPanel)*(EndK-FirstK) + k-FirstK)*width + j] = Y(batch, k, p*width+j)
+//
+// What has no column, in the last panel, is left as it is.
+func (g *Gemm) PackY(width int) *Part {
 	b := g.newPart("pack_y", loop.Write)
-	panel, lane := &loop.Var{Name: "panel"}, &loop.Var{Name: "lane"}
+	panel, lane := &loop.Var{Name: "p"}, &loop.Var{Name: "j"}
 	first := loop.MulIndex(panel.Ref(), loop.Int(width))
-	var cols, wide *loop.Expr // of this panel: those that count, those it has room for
-	if n, ok := g.Cols.Const(); ok && n%width == 0 {
-		cols, wide = loop.Int(width), loop.Int(width)
-	} else {
-		cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), loop.Int(width))
-		wide = loop.MulIndex(loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(cols, loop.Int(round-1)), loop.Int(round)), loop.Int(round))
+	cols := loop.Int(width) // of this panel
+	if n, ok := g.Cols.Const(); !ok || n%width != 0 {
+		cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), cols)
 	}
-	begin := loop.MulIndex(loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK))), loop.Int(width))
-	at := loop.AddIndex(loop.AddIndex(begin, loop.MulIndex(loop.SubIndex(g.Inner.Ref(), b.size(FirstK)), wide)), lane.Ref())
-	col := loop.AddIndex(first, lane.Ref())
-	body := loop.Rewrite([]loop.Stmt{&loop.Store{Param: b.part.Panel, Index: loop.Int(0), Value: g.Y}}, func(e *loop.Expr) *loop.Expr {
+	begin := loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK)))
+	at := loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(g.Inner.Ref(), b.size(FirstK))), loop.Int(width))
+	store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: g.Y}
+	body := loop.Rewrite([]loop.Stmt{store}, func(e *loop.Expr) *loop.Expr {
 		if e.Kind == loop.KindVar && e.Var == g.Col {
-			return col
+			return loop.AddIndex(first, lane.Ref())
 		}
 		return e
 	})
-	body[0].(*loop.Store).Index = at
 	lanes := &loop.Loop{Var: lane, Hi: cols, Range: loop.Vector, Body: body}
 	ks := &loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Serial, Body: []loop.Stmt{lanes}}
 	panels := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Cols), loop.Int(width-1)), loop.Int(width))

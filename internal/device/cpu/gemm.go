@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
@@ -45,7 +46,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 		}
 	}
 	if g.ConstY {
-		k.layout = packLayout(g, k.tiles)
+		k.layout = packLayout(g)
 	}
 	return k, nil
 }
@@ -77,7 +78,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 			return err
 		}
 	}
-	k.packY, err = c.part(g.PackY(k.tiles.width(), k.tiles.lanes))
+	k.packY, err = c.part(g.PackY(x86.PackedCols))
 	return err
 }
 

@@ -126,17 +126,15 @@ func (p *gemmPlan) kStart(block int) int {
 // maxK is at least the size of every block of k.
 func (p *gemmPlan) maxK() int { return ceilDiv(p.k, p.kBlocks) + x86.GemmUnroll }
 
-// tail is the columns of the last panel where it is not a whole one.
-func (p *gemmPlan) tail() int { return p.cols - p.full*p.width }
+// packedCols is the columns that packed B has room for.
+func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, x86.PackedCols) * x86.PackedCols }
 
-// packedCols is the columns that packed panels have room for.
-func (p *gemmPlan) packedCols() int { return p.full*p.width + ceilDiv(p.tail(), p.lanes)*p.lanes }
-
-// packed is where a panel begins in B packed as a whole, in elements: blocks of
-// k one behind the other.
-func (p *gemmPlan) packed(block, panel int) int {
+// packed is where a column begins in B packed as a whole, in elements: blocks
+// of k one behind the other, in each panels of PackedCols columns. The column
+// is the first of a panel.
+func (p *gemmPlan) packed(block, col int) int {
 	k0 := p.kStart(block)
-	return k0*p.packedCols() + panel*p.width*(p.kStart(block+1)-k0)
+	return k0*p.packedCols() + col*(p.kStart(block+1)-k0)
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -66,7 +66,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
-		panels, tailLDB, err := s.placeB(w, b, at.y, kb)
+		panels, err := s.placeB(w, b, at.y, kb)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 			}
 			s.placeC(w, b, at.out, r0, col0)
 			w.args.B = panels
-			s.kernel.tiles.run(&w.args, r1-r0, col1-col0, tailLDB)
+			s.kernel.tiles.run(&w.args, r1-r0, col1-col0, w.args.LDB)
 			if s.kernel.finish != nil && kb == s.kBlocks-1 {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err
@@ -145,19 +145,22 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 
 // placeB sets the strides of a block of B, packed where that is needed, and
 // returns where it begins.
-func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (panels unsafe.Pointer, tailLDB uintptr, err error) {
+func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
+	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	if s.directB {
-		w.args.LDB, w.args.PanelB = uintptr(4*s.rowY), uintptr(4*s.width)
-		return unsafe.Add(y, 4*(s.kStart(kb)*s.rowY+b.col0*s.width)), w.args.LDB, nil
+		w.args.LDB, w.args.VectorB, w.args.PanelB = uintptr(4*s.rowY), uintptr(4*s.lanes), uintptr(4*s.width)
+		return unsafe.Add(y, 4*(s.kStart(kb)*s.rowY+col0)), nil
 	}
 	ks := s.kStart(kb+1) - s.kStart(kb)
-	w.args.LDB, w.args.PanelB = uintptr(4*s.width), uintptr(4*s.width*ks)
-	tailLDB = uintptr(4 * ceilDiv(s.tail(), s.lanes) * s.lanes)
+	w.args.LDB, w.args.VectorB, w.args.PanelB = 4*x86.PackedCols, uintptr(4*ks*s.lanes), uintptr(4*ks*s.width)
+	if s.lanes < x86.PackedCols { // two vectors to a panel, never more to a tile
+		w.args.VectorB = uintptr(4 * s.lanes)
+	}
 	if s.packedB != nil {
-		return unsafe.Add(s.packedB, 4*(s.packedBatch(b.batch0)+s.packed(kb, b.col0))), tailLDB, nil
+		return unsafe.Add(s.packedB, 4*(s.packedBatch(b.batch0)+s.packed(kb, col0))), nil
 	}
 	room := 4 * s.blockPanels * s.width * s.maxK()
-	return w.b, tailLDB, s.packPanels(w.packY, b.batch0, y, kb, b.col0, b.col1, w.b, room)
+	return w.b, s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, room)
 }
 
 // placeC says where the sums of a row panel go, and the results after them.

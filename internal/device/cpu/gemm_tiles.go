@@ -58,24 +58,25 @@ func mapTiles(isa x86.ISA, tile x86.GemmTile, columns bool) (*tileSet, error) {
 // width is the columns of a whole panel.
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 
-// run computes rows x cols results side by side from panels of B: whole ones
+// run computes rows x cols results side by side: panels of B as wide as a tile
 // and, where cols is no multiple of their width, a tail whose rows are tailLDB
-// bytes apart.
+// bytes apart. VectorB 0 stands for vectors side by side. B and Ahead move on.
 func (t *tileSet) run(args *x86.GemmArgs, rows, cols int, tailLDB uintptr) {
+	c, ldb := args.C, args.LDB
+	if args.VectorB == 0 {
+		args.VectorB = uintptr(4 * t.lanes)
+	}
 	if n := cols / t.width(); n > 0 {
 		args.Panels = uintptr(n)
 		jit.Call(t.full[rows], unsafe.Pointer(args))
 	}
-	rest := cols % t.width()
-	if rest == 0 {
-		return
+	if rest := cols % t.width(); rest > 0 {
+		args.Panels, args.LDB = 1, tailLDB
+		vectors := ceilDiv(rest, t.lanes)
+		args.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
+		jit.Call(t.tail[rows][vectors], unsafe.Pointer(args))
 	}
-	tail := *args // B and Ahead have moved on
-	tail.C = unsafe.Add(args.C, 4*(cols-rest))
-	tail.LDB, tail.Panels = tailLDB, 1
-	vectors := ceilDiv(rest, t.lanes)
-	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
-	jit.Call(t.tail[rows][vectors], unsafe.Pointer(&tail))
+	args.C, args.LDB = c, ldb
 }
 
 // transposes is the code that turns squares of f32, by instruction set.

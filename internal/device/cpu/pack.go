@@ -25,9 +25,9 @@ type pack struct {
 
 // packLayout names what packing gives, up to the buffers it reads and the
 // sizes: programs number their params differently.
-func packLayout(g *template.Gemm, tiles *tileSet) string {
+func packLayout(g *template.Gemm) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v %dx%d ", g.DType, tiles.lanes, tiles.Tile.Vectors)
+	fmt.Fprintf(&b, "%v ", g.DType)
 	number := map[*loop.Expr]int{}
 	params := map[int]int{}
 	names := map[*loop.Var]string{g.Batch: "b", g.Inner: "k", g.Col: "n"}
@@ -129,18 +129,18 @@ func (s *gemmStep) packAll(r *binding) (*jit.Memory, error) {
 			return nil, err
 		}
 	}
-	perTask := max(1, packTask/(s.maxK()*s.width))
-	parts := ceilDiv(s.panels, perTask)
+	perTask := max(1, packTask/(s.maxK()*x86.PackedCols)) * x86.PackedCols
+	parts := ceilDiv(s.cols, perTask)
 	err = d.pool.Run(context.Background(), batches*s.kBlocks*parts, r.workers, func(worker, task int) error {
 		part, rest := task%parts, task/parts
 		block, batch := rest%s.kBlocks, rest/s.kBlocks
-		first, end := part*perTask, min(s.panels, (part+1)*perTask)
+		first, end := part*perTask, min(s.cols, (part+1)*perTask)
 		at, err := s.bases(batch)
 		if err != nil {
 			return err
 		}
 		to := 4 * (s.packedBatch(batch) + s.packed(block, first))
-		return s.packPanels(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
+		return s.packCols(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
 	})
 	if err != nil {
 		return nil, err
@@ -148,10 +148,11 @@ func (s *gemmStep) packAll(r *binding) (*jit.Memory, error) {
 	return mem, nil
 }
 
-// packPanels packs panels first to end of B for a block of k. y is where B of
-// this batch lies if it lies by columns.
-func (s *gemmStep) packPanels(c *partCall, batch int, y unsafe.Pointer, block, first, end int, to unsafe.Pointer, room int) error {
+// packCols packs columns col0 to col1 of B, whole panels but for the last of
+// all, for a block of k. y is where B of this batch lies if it lies by columns.
+func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col0, col1 int, to unsafe.Pointer, room int) error {
 	k0, k1 := s.kStart(block), s.kStart(block+1)
+	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstK, k0)
 	c.set(template.EndK, k1)
@@ -161,11 +162,12 @@ func (s *gemmStep) packPanels(c *partCall, batch int, y unsafe.Pointer, block, f
 		return c.run(first, end)
 	}
 	for p := first; p < end; p++ {
-		col0, col1 := p*s.width, min(s.cols, (p+1)*s.width)
-		if col1-col0 < s.lanes {
+		col := p * x86.PackedCols
+		cols := min(col1-col, x86.PackedCols)
+		if cols < s.lanes {
 			return c.run(p, end) // the last
 		}
-		s.turnPanel(unsafe.Add(y, 4*(k0+col0*s.colY)), unsafe.Add(to, 4*(p-first)*s.width*(k1-k0)), col1-col0, k1-k0)
+		s.turnPanel(unsafe.Add(y, 4*(k0+col*s.colY)), unsafe.Add(to, 4*(p-first)*x86.PackedCols*(k1-k0)), cols, k1-k0)
 	}
 	return nil
 }
@@ -174,9 +176,9 @@ func (s *gemmStep) packPanels(c *partCall, batch int, y unsafe.Pointer, block, f
 // at least a vector's lanes. Squares at the ends overlap those before them.
 func (s *gemmStep) turnPanel(from, to unsafe.Pointer, cols, ks int) {
 	n := s.lanes
-	args := x86.TransposeArgs{LDSrc: uintptr(4 * s.colY), LDDst: uintptr(4 * ceilDiv(cols, n) * n)}
+	args := x86.TransposeArgs{LDSrc: uintptr(4 * s.colY), LDDst: 4 * x86.PackedCols}
 	turn := func(col, k, count int) {
-		args.Src, args.Dst = unsafe.Add(from, 4*(col*s.colY+k)), unsafe.Add(to, k*int(args.LDDst)+4*col)
+		args.Src, args.Dst = unsafe.Add(from, 4*(col*s.colY+k)), unsafe.Add(to, 4*(k*x86.PackedCols+col))
 		args.Count = uintptr(count)
 		jit.Call(s.kernel.transpose, unsafe.Pointer(&args))
 	}

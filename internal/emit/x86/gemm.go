@@ -24,24 +24,26 @@ type GemmTile struct{ Rows, Vectors int }
 //	C[r][j] = c
 //
 // A kernel by rows reads A[r][k] at A + r*LDA + 4*k, one by columns at
-// A + 4*r + k*LDA. B[k][j] of panel p is at B + p*PanelB + k*LDB + 4*j. A tail
-// kernel reads and writes only the lanes of Mask in the last vector of a row.
+// A + 4*r + k*LDA. Vector v of B[k] of panel p is at
+// B + p*PanelB + k*LDB + v*VectorB. A tail kernel reads and writes only the
+// lanes of Mask in the last vector of a row.
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
 //
-// The kernel moves B and Ahead on by the panels it did.
+// The kernel moves B, C and Ahead on by the panels it did and counts Panels
+// down to 0.
 type GemmArgs struct {
-	A, B, C     unsafe.Pointer
-	LDA, LDC    uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
-	LDB, PanelB uintptr // bytes
-	Panels      uintptr // at least 1
-	Blocks      uintptr // K / GemmUnroll
-	Rest        uintptr // K % GemmUnroll
-	Continue    uintptr
-	Ahead       unsafe.Pointer
-	LDAhead     uintptr
-	Mask        [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+	A, B, C              unsafe.Pointer
+	LDA, LDC             uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
+	LDB, VectorB, PanelB uintptr // bytes
+	Panels               uintptr // at least 1
+	Blocks               uintptr // K / GemmUnroll
+	Rest                 uintptr // K % GemmUnroll
+	Continue             uintptr
+	Ahead                unsafe.Pointer
+	LDAhead              uintptr
+	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -52,15 +54,21 @@ const (
 	gemmLDA      = 24
 	gemmLDC      = 32
 	gemmLDB      = 40
-	gemmPanelB   = 48
-	gemmPanels   = 56
-	gemmBlocks   = 64
-	gemmRest     = 72
-	gemmContinue = 80
-	gemmAhead    = 88
-	gemmLDAhead  = 96
-	gemmMask     = 104
+	gemmVectorB  = 48
+	gemmPanelB   = 56
+	gemmPanels   = 64
+	gemmBlocks   = 72
+	gemmRest     = 80
+	gemmContinue = 88
+	gemmAhead    = 96
+	gemmLDAhead  = 104
+	gemmMask     = 112
 )
+
+// PackedCols is the columns of a panel of packed B, which holds 4 bytes of each
+// for one k after the other: the same for every instruction set.
+// docs/rationale.md says why.
+const PackedCols = 16
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
 const GemmUnroll = 4

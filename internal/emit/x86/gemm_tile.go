@@ -8,16 +8,15 @@ import (
 
 // Registers of a tile kernel.
 const (
-	gArgs   = asm.RDI
-	gA      = asm.RSI
-	gB      = asm.RDX
-	gC      = asm.RCX
-	gLDA    = asm.R8
-	gPanels = asm.R9
-	gCount  = asm.RAX
-	gLDC    = asm.RBX
-	gRow    = asm.R15 // walks over C
-	gLDB    = asm.R15 // while the sums run
+	gArgs     = asm.RDI
+	gB        = asm.RDX
+	gLDA      = asm.R8
+	gLDB      = asm.R9
+	gVectorB  = asm.RBX
+	gVectorB3 = asm.RSI // three times gVectorB
+	gCount    = asm.RAX
+	gRow      = asm.R15 // walks over C and Ahead
+	gPitch    = asm.RCX // from row to row of these
 )
 
 // A row's address is a base for each three rows plus 0, 1 or 2 times LDA,
@@ -46,7 +45,7 @@ func emitGemmTile(isa asm.ISA, tile GemmTile, tail, columns bool) (*asm.Asm, err
 		t.registers = 32
 	}
 	t.bytes = t.Length().Bytes()
-	if tile.Rows < 1 || tile.Vectors < 1 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
+	if tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
 	t.kernel()
@@ -81,9 +80,10 @@ func (t *tileGen) kernel() {
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{gA, gemmA}, {gC, gemmC}, {gLDA, gemmLDA}, {gLDC, gemmLDC}, {gPanels, gemmPanels}} {
+	}{{gLDA, gemmLDA}, {gLDB, gemmLDB}, {gVectorB, gemmVectorB}} {
 		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
+	t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
 	switch {
 	case !t.tail:
 	case t.ISA == asm.AVX512:
@@ -97,8 +97,8 @@ func (t *tileGen) kernel() {
 	t.steps(gemmBlocks, GemmUnroll)
 	t.steps(gemmRest, 1)
 	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
-	t.Op(asm.ADD, gC, asm.Imm(t.width()))
-	t.Op(asm.SUB, gPanels, asm.Imm(1))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmC), asm.Imm(t.width()))
+	t.Op(asm.SUB, asm.Ptr(gArgs, gemmPanels), asm.Imm(1))
 	t.J(asm.NE, panel)
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
@@ -127,16 +127,34 @@ func (t *tileGen) start() {
 // fetchAhead fetches the lines that will be written some thousand cycles later.
 func (t *tileGen) fetchAhead() {
 	const line = 64
-	t.Op(asm.MOV, gRow, asm.Ptr(gArgs, gemmAhead))
-	for r := range t.tile.Rows {
+	t.walk(gemmAhead, gemmLDAhead, func(int) {
 		for at := 0; at < t.width(); at += line {
 			t.Op(asm.PREFETCHW, asm.Ptr(gRow, at))
 		}
+	})
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmAhead), asm.Imm(t.width()))
+}
+
+// walk calls f for every row while gRow is at its start, in the matrix and with
+// the pitch that the arguments at these offsets give.
+func (t *tileGen) walk(matrix, pitch int, f func(r int)) {
+	t.Op(asm.MOV, gRow, asm.Ptr(gArgs, matrix))
+	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, pitch))
+	for r := range t.tile.Rows {
+		f(r)
 		if r+1 < t.tile.Rows {
-			t.Op(asm.ADD, gRow, asm.Ptr(gArgs, gemmLDAhead))
+			t.Op(asm.ADD, gRow, gPitch)
 		}
 	}
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmAhead), asm.Imm(t.width()))
+}
+
+// eachRow calls f for every accumulator while gRow is at its row in C.
+func (t *tileGen) eachRow(f func(r, v int)) {
+	t.walk(gemmC, gemmLDC, func(r int) {
+		for v := range t.tile.Vectors {
+			f(r, v)
+		}
+	})
 }
 
 // zero clears a register: by VEX where that reaches, being shorter.
@@ -146,19 +164,6 @@ func (t *tileGen) zero(v asm.V) {
 		return
 	}
 	t.Op(asm.VPXORD, v, v, v)
-}
-
-// eachRow calls f for every accumulator while gRow is at its row in C.
-func (t *tileGen) eachRow(f func(r, v int)) {
-	t.Op(asm.MOV, gRow, gC)
-	for r := range t.tile.Rows {
-		for v := range t.tile.Vectors {
-			f(r, v)
-		}
-		if r+1 < t.tile.Rows {
-			t.Op(asm.ADD, gRow, gLDC)
-		}
-	}
 }
 
 func (t *tileGen) cell(v int) asm.M { return asm.Ptr(gRow, v*t.bytes) }
@@ -192,10 +197,9 @@ func (t *tileGen) store(to asm.M, from asm.V, v int) {
 // the next one is.
 func (t *tileGen) operands() {
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmB))
-	t.Op(asm.MOV, gLDB, asm.Ptr(gArgs, gemmPanelB))
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmB), gLDB)
-	t.Op(asm.MOV, gLDB, asm.Ptr(gArgs, gemmLDB))
-	t.Op(asm.MOV, gBases[0], gA)
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmB), gCount)
+	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmA))
 	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
 		t.Op(asm.ADD, gBases[g], gLDA)
@@ -220,6 +224,17 @@ func (t *tileGen) element(r, k int) asm.M {
 		return asm.Idx(base, gLDA, n, 4*k)
 	}
 	return asm.Ptr(base, 4*k)
+}
+
+// vectorB is the address of vector v of B.
+func (t *tileGen) vectorB(v int) asm.M {
+	switch v {
+	case 0:
+		return asm.Ptr(gB, 0)
+	case 3:
+		return asm.Idx(gB, gVectorB3, 1, 0)
+	}
+	return asm.Idx(gB, gVectorB, v, 0)
 }
 
 // steps loops as often as the argument at offset count says over unroll K
@@ -248,7 +263,7 @@ func (t *tileGen) steps(count, unroll int) {
 // own: as an operand of the multiply-add it would be loaded once a vector.
 func (t *tileGen) step(k int) {
 	for v := range t.tile.Vectors {
-		t.load(t.b(v), asm.Ptr(gB, v*t.bytes), v)
+		t.load(t.b(v), t.vectorB(v), v)
 	}
 	t.Op(asm.ADD, gB, gLDB)
 	for r := range t.tile.Rows {
