@@ -12,8 +12,9 @@ import (
 //
 //	Acc = sum over k of X(batch, row, k) * Y(batch, k, col)
 //
-// and then runs Epilogue, which stores what becomes of Acc. The sum runs over
-// k in ascending order with fused multiply-adds, whatever the sizes.
+// and then runs Epilogue, which stores what becomes of Acc. Each SumBlock
+// values of k are summed from zero in ascending order with fused multiply-adds,
+// and the blocks' sums are added in order, whatever the other sizes.
 type Gemm struct {
 	Name   string
 	Params []loop.Param
@@ -27,6 +28,11 @@ type Gemm struct {
 	Epilogue                 []loop.Stmt // Set and Store
 	ConstY                   bool        // Y depends on weights and constants alone: packed once
 }
+
+// SumBlock is how many products are added in one chain: so few that a long sum
+// loses no more digits than one of a thousand terms, and so many that the
+// results are fetched rarely.
+const SumBlock = 512
 
 // Loops is the meaning of g as an ordinary kernel.
 func (g *Gemm) Loops() *loop.Kernel {
@@ -43,10 +49,21 @@ func (g *Gemm) Loops() *loop.Kernel {
 	if !ct.IsFloat() {
 		next = loop.Apply(ir.Add, ct, loop.Apply(ir.Mul, ct, x, y), sum.Ref())
 	}
+	zero := loop.Const(ct, 0)
+	total := &loop.Local{Name: "total", DType: ct}
+	block := &loop.Var{Name: "block"}
+	size := loop.SizeOf(g.K)
+	lo := loop.MulIndex(block.Ref(), loop.Int(SumBlock))
+	hi := loop.Apply(ir.Min, ir.I64, size, loop.AddIndex(lo, loop.Int(SumBlock)))
+	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(size, loop.Int(SumBlock-1)), loop.Int(SumBlock))
 	cell := []loop.Stmt{
-		&loop.Set{Local: sum, Value: loop.Const(ct, 0)},
-		&loop.Loop{Var: g.Inner, Hi: loop.SizeOf(g.K), Range: loop.Serial, Body: []loop.Stmt{&loop.Set{Local: sum, Value: next}}},
-		&loop.Set{Local: g.Acc, Value: convert(sum.Ref(), g.DType)},
+		&loop.Set{Local: total, Value: zero},
+		&loop.Loop{Var: block, Hi: blocks, Range: loop.Serial, Body: []loop.Stmt{
+			&loop.Set{Local: sum, Value: zero},
+			&loop.Loop{Var: g.Inner, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Set{Local: sum, Value: next}}},
+			&loop.Set{Local: total, Value: loop.Apply(ir.Add, ct, total.Ref(), sum.Ref())},
+		}},
+		&loop.Set{Local: g.Acc, Value: convert(total.Ref(), g.DType)},
 	}
 	cell = append(cell, g.Epilogue...)
 	cols := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: cell}

@@ -78,9 +78,10 @@ func checkMatrix(name string, have, ld, rows, cols int) error {
 }
 
 // Gemm computes dst = a*b, or adds to dst if accumulate, for the m rows of a
-// and dst, lda and ldc elements apart. Each element is the sum over K in order,
-// one product and one rounding after the other, so its bits depend on nothing
-// but its row of a and its column of b.
+// and dst, lda and ldc elements apart. Each element is the sum over K, in blocks
+// of depthBlock from zero, one product and one rounding after the other, and
+// the blocks' sums added in order; so its bits depend on nothing but its row of
+// a and its column of b.
 func Gemm(dst []float32, ldc int, a []float32, lda int, b Packed, m int, accumulate bool) error {
 	if err := checkMatrix("A", len(a), lda, m, b.K); err != nil {
 		return err
@@ -128,14 +129,16 @@ type tile struct {
 
 func (t *tile) run(dst, a, b []float32) {
 	var sums [tileRows * tileCols]float32
-	if t.load {
-		for r := range t.rows {
-			copy(sums[r*tileCols:][:t.cols], dst[r*t.ldc:])
-		}
-	}
 	gemmKernel(&sums, a, b)
 	for r := range t.rows {
-		copy(dst[r*t.ldc:][:t.cols], sums[r*tileCols:])
+		row := dst[r*t.ldc:][:t.cols]
+		if !t.load {
+			copy(row, sums[r*tileCols:])
+			continue
+		}
+		for c := range row {
+			row[c] += sums[r*tileCols+c]
+		}
 	}
 }
 

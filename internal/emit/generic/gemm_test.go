@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// naive is the order that Gemm promises.
 func naive(dst []float32, ldc int, a []float32, lda int, b []float32, ldb int, transposed bool, m, n, k int, accumulate bool) {
 	for i := range m {
 		for j := range n {
-			var sum float32
+			var total, sum float32
 			if accumulate {
-				sum = dst[i*ldc+j]
+				total = dst[i*ldc+j]
 			}
 			for l := range k {
 				at := l*ldb + j
@@ -21,8 +20,11 @@ func naive(dst []float32, ldc int, a []float32, lda int, b []float32, ldb int, t
 					at = j*ldb + l
 				}
 				sum += float32(a[i*lda+l] * b[at])
+				if l%depthBlock == depthBlock-1 || l == k-1 {
+					total, sum = total+sum, 0
+				}
 			}
-			dst[i*ldc+j] = sum
+			dst[i*ldc+j] = total
 		}
 	}
 }
