@@ -151,7 +151,9 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 		}
 	}
 	if a.Mask {
-		if t.Mask, err = b.mask(t, n.In[len(n.In)-1]); err != nil {
+		m := n.In[len(n.In)-1]
+		t.MaskShape = m.Shape
+		if t.Mask, err = b.mask(t, m); err != nil {
 			return nil, err
 		}
 	}

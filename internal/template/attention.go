@@ -34,6 +34,7 @@ type Attention struct {
 	// Mask as a function of (Seq, Head, I, J): positions in the sequence.
 	Seq, I, J *loop.Var
 	Mask      *loop.Expr // nil: none
+	MaskShape ir.Shape   // [batch, heads, queries, keys], 1 where the mask is the same for all
 
 	// Epilogue runs at (Row, Head, Lane) with the result in Acc; Sums runs at
 	// (Row, Head) with the logsumexp in LSE, and is nil where nobody asks.

@@ -140,10 +140,7 @@ func (c *attentionLoops) score(j *loop.Var, key *loop.Expr, top *loop.Local) []l
 	dot := &loop.Local{Name: "dot", DType: c.ct}
 	s := &loop.Local{Name: "score", DType: c.ct}
 	product := c.op(ir.Mul, c.widen(c.Q), c.widen(c.at(c.K, key)))
-	v := c.op(ir.Mul, dot.Ref(), c.number(c.Attr.Scale))
-	if capped := c.Attr.SoftCap; capped != 0 {
-		v = c.op(ir.Mul, c.number(capped), c.op(ir.Tanh, c.op(ir.Div, v, c.number(capped))))
-	}
+	v := c.scaled(dot.Ref())
 	if c.Mask != nil {
 		i := loop.SubIndex(c.Row.Ref(), c.first(c.QOffsets, c.QLen))
 		v = c.op(ir.Add, v, c.widen(loop.Substitute(c.Mask, map[*loop.Var]*loop.Expr{c.I: i, c.J: j.Ref()})))
@@ -155,4 +152,13 @@ func (c *attentionLoops) score(j *loop.Var, key *loop.Expr, top *loop.Local) []l
 		&loop.Store{Param: c.scratch, Index: j.Ref(), Value: s.Ref()},
 		&loop.Set{Local: top, Value: c.op(ir.Max, top.Ref(), s.Ref())},
 	}
+}
+
+// scaled is the score of a product of q and k, without the mask.
+func (c *attentionLoops) scaled(product *loop.Expr) *loop.Expr {
+	v := c.op(ir.Mul, product, c.number(c.Attr.Scale))
+	if capped := c.Attr.SoftCap; capped != 0 {
+		v = c.op(ir.Mul, c.number(capped), c.op(ir.Tanh, c.op(ir.Div, v, c.number(capped))))
+	}
+	return v
 }

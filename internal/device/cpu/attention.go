@@ -1,6 +1,138 @@
 package cpu
 
-import "github.com/sinterml/sinter/internal/template"
+import (
+	"math"
+	"sync"
 
-// compileAttention runs the template's loops: a sequence a task.
-func compileAttention(c *compiler, t *template.Attention) (kernel, error) { return c.loops(t.Loops()) }
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// attentionKernel is an attention in machine code, for any lengths: tile
+// kernels of the matrix product for scores and weighted sums, a softmax kernel
+// between them, around these parts generated for this attention.
+type attentionKernel struct {
+	work  *template.Attention
+	tiles *tileSet
+	inner *attentionSet
+
+	// Rows of q or k that lie in memory as they are are used in place.
+	q, k         rowsAt
+	copyQ, copyK *part // nil: in place
+	packV        *part
+	score        *part // nil: the softmax kernel multiplies by scale
+	finish       *part
+
+	scale    float32 // for the softmax kernel
+	wideV    int     // lanes of a row of sums, in whole vectors
+	rowState int     // elements of a row of sums, with top and total behind them
+}
+
+// rowsAt is a template.PlainRows as a kernel has it.
+type rowsAt struct {
+	template.PlainRows
+	plain bool
+}
+
+// attentionSet is the inner kernels of one instruction set, mapped.
+type attentionSet struct {
+	softmax, turnRows, finite uintptr
+}
+
+// As the tile kernels, they are made once a process and never unmapped.
+var attentionSets = [2]func() (*attentionSet, error){
+	x86.AVX2:   newAttentionSet(x86.AVX2),
+	x86.AVX512: newAttentionSet(x86.AVX512),
+}
+
+func newAttentionSet(isa x86.ISA) func() (*attentionSet, error) {
+	return sync.OnceValues(func() (*attentionSet, error) {
+		k, err := x86.EmitAttention(isa)
+		if err != nil {
+			return nil, err
+		}
+		code, err := jit.Map(k.Code)
+		if err != nil {
+			return nil, err
+		}
+		return &attentionSet{code.Entry(k.Softmax), code.Entry(k.TurnRows), code.Entry(k.Finite)}, nil
+	})
+}
+
+// compileAttention makes the kernel of an attention. Where there is no machine
+// code, for other types than f32, for widths of 0 and for a scale that f32 does
+// not hold, its loops do.
+func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
+	scale := float32(t.Attr.Scale)
+	if !c.machine || t.DType != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
+		code, err := c.loops(t.Loops())
+		if err != nil {
+			return nil, err
+		}
+		return &attentionLoops{work: t, loops: code}, nil
+	}
+	tiles, err := tileSets[c.isa].rows()
+	if err != nil {
+		return nil, err
+	}
+	inner, err := attentionSets[c.isa]()
+	if err != nil {
+		return nil, err
+	}
+	k := &attentionKernel{work: t, tiles: tiles, inner: inner, scale: scale}
+	k.wideV = ceilDiv(t.VWidth, tiles.lanes) * tiles.lanes
+	k.rowState = k.wideV + tiles.lanes
+	k.q.PlainRows, k.q.plain = t.PlainQ()
+	k.k.PlainRows, k.k.plain = t.PlainK()
+	parts := []struct {
+		to   **part
+		make func() *template.Part
+	}{
+		{&k.packV, func() *template.Part { return t.PackV(tiles.width(), k.roundV()) }},
+		{&k.finish, func() *template.Part { return t.Finish(k.wideV, k.wideV+1) }},
+	}
+	add := func(to **part, make func() *template.Part) {
+		parts = append(parts, struct {
+			to   **part
+			make func() *template.Part
+		}{to, make})
+	}
+	if !k.q.plain {
+		add(&k.copyQ, t.CopyQ)
+	}
+	if !k.k.plain {
+		add(&k.copyK, t.CopyK)
+	}
+	if !t.PlainScores() {
+		k.scale = 1
+		add(&k.score, t.Score)
+	}
+	for _, p := range parts {
+		if *p.to, err = c.part(p.make()); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// strides are a rowsAt's in one run, in elements.
+type strides struct{ param, base, seq, head, row int }
+
+func (p *rowsAt) strides(env ir.Env) (s strides, err error) {
+	if !p.plain {
+		return s, nil
+	}
+	s.param = p.Param
+	for _, v := range []struct {
+		to *int
+		e  *loop.Expr
+	}{{&s.base, p.Base}, {&s.seq, p.Seq}, {&s.head, p.Head}, {&s.row, p.Row}} {
+		if *v.to, err = evalIndex(v.e, env, 0); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}

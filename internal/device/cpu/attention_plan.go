@@ -1,0 +1,228 @@
+package cpu
+
+import (
+	"sort"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// Sizes of blocks. A block of keys and its values, packed, stay in the second
+// cache, the scores of a block of rows in the first.
+const (
+	// keyBlock is where the softmax starts anew and the sums are scaled, counted
+	// from the sequence's start: results depend on it, and on nothing else here.
+	keyBlock   = 512
+	blockTiles = 4   // of rows whose scores are held at once
+	chunkRows  = 256 // of sums, over all heads that share a key head
+	splitQuery = 64  // rows that make up for packing the keys again
+)
+
+// attentionStep is an attention with the sizes and the memory of one run. Its
+// work is cut into units: a key head of a sequence and a part of the query
+// rows, for all heads that share the key head.
+type attentionStep struct {
+	*attentionKernel
+	env       ir.Env
+	ptrs      []unsafe.Pointer
+	status    []int64
+	sequences *sequences
+	qAt, kAt  strides
+
+	firstUnit []int // of each sequence, and behind the last
+	perTask   int
+	keys      int // of the largest block
+	chunk     int // rows of a chunk, of one head
+	blockRows int
+	workers   []attentionWorker
+}
+
+// attentionWorker is what one worker needs for itself.
+type attentionWorker struct {
+	gemm    x86.GemmArgs
+	softmax x86.SoftmaxArgs
+	turn    x86.TurnRowsArgs
+	test    x86.FiniteArgs
+
+	keys, values unsafe.Pointer // packed
+	scores       unsafe.Pointer
+	sums         unsafe.Pointer // and what the softmax knows, a row of rowState elements each
+	rowsQ, rowsK unsafe.Pointer
+
+	copyQ, copyK, packV, score, finish *partCall
+
+	packed  packedKeys
+	ranges  [][2]int64 // of the rows of a block
+	started []bool     // of each block of rows of a chunk
+	_       [64]byte   // no false sharing
+}
+
+// packedKeys says which keys and values are packed.
+type packedKeys struct {
+	some             bool
+	seq, head, block int
+}
+
+func (s *attentionStep) flags() []int64 { return s.status }
+
+// Tasks is the number of tasks.
+func (s *attentionStep) Tasks() int { return ceilDiv(s.units(), s.perTask) }
+
+func (s *attentionStep) units() int { return s.firstUnit[len(s.firstUnit)-1] }
+
+// bind fixes sizes, pointers and the way the work is cut.
+func (k *attentionKernel) bind(r *binding) (jit.Step, error) {
+	s := &attentionStep{attentionKernel: k, env: r.env, ptrs: r.ptrs, status: r.status}
+	var err error
+	if s.sequences, err = newSequences(k.work, r); err != nil {
+		return nil, err
+	}
+	if s.qAt, err = k.q.strides(r.env); err != nil {
+		return nil, err
+	}
+	if s.kAt, err = k.k.strides(r.env); err != nil {
+		return nil, err
+	}
+	if err := s.cut(r.workers); err != nil {
+		return nil, err
+	}
+	if s.units() == 0 {
+		return s, nil
+	}
+	return s, s.memory(r)
+}
+
+// cut decides how many units each sequence makes. Where the offsets are the
+// result of another kernel their lengths are not known yet.
+func (s *attentionStep) cut(workers int) error {
+	t, n := s.work, s.sequences.count
+	s.keys = min(keyBlock, max(1, s.sequences.keys))
+	s.firstUnit = make([]int, n+1)
+	target, want := 0.0, float64(workers*tasksPerThread)
+	work := make([]float64, n) // multiply-adds for one key head
+	if s.sequences.known {
+		s.keys = 1
+		total := 0.0
+		for seq := range n {
+			r, err := s.sequences.of(seq)
+			if err != nil {
+				return err
+			}
+			s.keys = max(s.keys, min(keyBlock, r.k1-r.k0))
+			work[seq] = float64(t.Heads/t.KVHeads) * float64(r.q1-r.q0) * float64(r.k1-r.k0) * float64(t.Width+t.VWidth)
+			total += work[seq] * float64(t.KVHeads)
+		}
+		target = max(total/want, minTaskWork)
+	}
+	for seq := range n {
+		parts := 1
+		if workers > 1 && work[seq] > target && s.sequences.known {
+			r, _ := s.sequences.of(seq) // checked above
+			parts = max(1, min(int(work[seq]/target), (r.q1-r.q0)/splitQuery))
+		}
+		s.firstUnit[seq+1] = s.firstUnit[seq] + parts*t.KVHeads
+	}
+	s.perTask = max(1, int(float64(s.units())/want))
+	return nil
+}
+
+// memory gives each worker its scratch.
+func (s *attentionStep) memory(r *binding) error {
+	t, lanes, width, group := s.work, s.tiles.lanes, s.tiles.width(), s.work.Heads/s.work.KVHeads
+	s.blockRows = blockTiles * s.tiles.Tile.Rows
+	s.chunk = ceilDiv(max(1, chunkRows/group), s.blockRows) * s.blockRows
+	keys := ceilDiv(s.keys, width) * width
+	var at [6]int
+	size := 0
+	room := func(i, elements int) {
+		at[i] = size
+		size += (4*elements + 63) &^ 63
+	}
+	room(0, keys*t.Width+width*lanes)
+	room(1, s.keys*ceilDiv(t.VWidth, s.roundV())*s.roundV())
+	room(2, s.blockRows*s.strideS(s.keys))
+	room(3, group*s.chunk*s.rowState)
+	room(4, s.blockRows*s.strideQ())
+	room(5, keys*t.Width)
+	calls := []struct {
+		part *part
+		to   func(w *attentionWorker) **partCall
+	}{
+		{s.copyQ, func(w *attentionWorker) **partCall { return &w.copyQ }},
+		{s.copyK, func(w *attentionWorker) **partCall { return &w.copyK }},
+		{s.packV, func(w *attentionWorker) **partCall { return &w.packV }},
+		{s.score, func(w *attentionWorker) **partCall { return &w.score }},
+		{s.finish, func(w *attentionWorker) **partCall { return &w.finish }},
+	}
+	spill := size
+	for _, c := range calls {
+		if c.part != nil {
+			size = max(size, spill+c.part.spill)
+		}
+	}
+	own, err := r.scratch(size)
+	if err != nil {
+		return err
+	}
+	s.workers = make([]attentionWorker, r.workers)
+	for i := range s.workers {
+		w := &s.workers[i]
+		for j, p := range []*unsafe.Pointer{&w.keys, &w.values, &w.scores, &w.sums, &w.rowsQ, &w.rowsK} {
+			*p = unsafe.Add(own[i], at[j])
+		}
+		w.ranges, w.started = make([][2]int64, s.blockRows), make([]bool, group*ceilDiv(s.chunk, s.blockRows))
+		w.turn.SetWidth(s.tiles.ISA, t.Width)
+		for _, c := range calls {
+			if c.part == nil {
+				continue
+			}
+			if *c.to(w), err = c.part.call(r, unsafe.Add(own[i], spill)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// strideS is the elements from row to row of scores of so many keys: whole
+// vectors, and one more, so that rows do not collide in the cache.
+func (s *attentionStep) strideS(keys int) int {
+	return ceilDiv(keys, s.tiles.lanes)*s.tiles.lanes + s.tiles.lanes
+}
+
+func (s *attentionStep) strideQ() int { return s.work.Width + s.tiles.lanes }
+
+// roundV is what the lanes of the last panel of values are rounded to. Where
+// there are several panels all are of one width.
+func (k *attentionKernel) roundV() int {
+	if k.work.VWidth > k.tiles.width() {
+		return k.tiles.width()
+	}
+	return k.tiles.lanes
+}
+
+// Do computes the units of a task.
+func (s *attentionStep) Do(worker, task int) error {
+	w := &s.workers[worker]
+	for u := task * s.perTask; u < min((task+1)*s.perTask, s.units()); u++ {
+		seq := sort.SearchInts(s.firstUnit, u+1) - 1
+		parts := (s.firstUnit[seq+1] - s.firstUnit[seq]) / s.work.KVHeads
+		rest := u - s.firstUnit[seq]
+		rows, err := s.sequences.of(seq)
+		if err != nil {
+			return err
+		}
+		c := &attentionChunk{sequenceRows: rows, seq: seq, kvHead: rest / parts}
+		n, part := rows.q1-rows.q0, rest%parts
+		end := n * (part + 1) / parts
+		for first := n * part / parts; first < end; first += s.chunk {
+			c.first, c.end = first, min(first+s.chunk, end)
+			if err := s.run(w, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// attentionChunk is query rows of one sequence, for all heads that share a key
+// head, by position in the sequence.
+type attentionChunk struct {
+	sequenceRows
+	seq, kvHead int
+	first, end  int
+}
+
+// keyRange is the keys that some queries see, by position in the sequence.
+type keyRange struct{ from, to int }
+
+// visible is what query i sees; neither end falls from one query to the next.
+func (s *attentionStep) visible(c *attentionChunk, i int) keyRange {
+	a, n := &s.work.Attr, c.k1-c.k0
+	own := i + n - (c.q1 - c.q0)
+	r := keyRange{0, n}
+	if a.Causal {
+		r.to = own + 1
+	}
+	if a.Window > 0 {
+		r.from, r.to = max(0, own+1-a.Window), min(r.to, own+a.Window)
+	}
+	r.from = min(r.from, n)
+	r.to = max(min(r.to, n), r.from)
+	return r
+}
+
+// run computes the rows of a chunk, block of keys by block of keys.
+func (s *attentionStep) run(w *attentionWorker, c *attentionChunk) error {
+	group := s.work.Heads / s.work.KVHeads
+	blocks := ceilDiv(c.end-c.first, s.blockRows)
+	clear(w.started)
+	all := keyRange{s.visible(c, c.first).from, s.visible(c, c.end-1).to}
+	for kb := all.from / keyBlock; kb*keyBlock < all.to; kb++ {
+		if err := s.pack(w, c, kb); err != nil {
+			return err
+		}
+		for g := range group {
+			for b := range blocks {
+				first := c.first + b*s.blockRows
+				k := &scoreBlock{attentionChunk: c, head: c.kvHead*group + g, first: first, end: min(first+s.blockRows, c.end), kb: kb}
+				k.sums = s.sumsOf(w, g, b)
+				if !s.place(k) {
+					continue
+				}
+				if err := s.block(w, k, w.started[g*blocks+b]); err != nil {
+					return err
+				}
+				w.started[g*blocks+b] = true
+			}
+		}
+	}
+	for g := range group {
+		if err := s.finishRows(w, c, g, blocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumsOf is where the sums of a block of rows are.
+func (s *attentionStep) sumsOf(w *attentionWorker, g, block int) unsafe.Pointer {
+	return unsafe.Add(w.sums, 4*s.rowState*(g*s.chunk+block*s.blockRows))
+}
+
+// pack packs a block of keys, and of values.
+func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) error {
+	p := packedKeys{true, c.seq, c.kvHead, kb}
+	if w.packed == p {
+		return nil
+	}
+	w.packed = packedKeys{}
+	k0 := c.k0 + kb*keyBlock
+	n := min(keyBlock, c.k1-k0)
+	v := w.packV
+	setPart(v, c, c.kvHead, k0, n*s.tiles.width())
+	v.panel(w.values, 4*n*s.wideValues())
+	if err := v.run(k0, k0+n); err != nil {
+		return err
+	}
+	if a := &s.work.Attr; a.Causal || a.Window > 0 {
+		w.test.From, w.test.Vectors, w.test.Finite = w.values, uintptr(n*s.wideValues()/s.tiles.lanes), 1
+		jit.Call(s.inner.finite, unsafe.Pointer(&w.test))
+	}
+	rows, stride := w.rowsK, s.work.Width
+	if s.k.plain {
+		stride = s.kAt.row
+		i := kb * keyBlock
+		if s.work.Attr.Ragged {
+			i = k0
+		}
+		rows = s.kAt.row0(s.ptrs, c.seq, c.kvHead, i)
+	} else {
+		setPart(w.copyK, c, c.kvHead, k0, stride)
+		w.copyK.panel(rows, 4*n*stride)
+		if err := w.copyK.run(k0, k0+n); err != nil {
+			return err
+		}
+	}
+	s.turnKeys(w, rows, stride, n)
+	w.packed = p
+	return nil
+}
+
+// row0 is the address of a row.
+func (a *strides) row0(ptrs []unsafe.Pointer, seq, head, i int) unsafe.Pointer {
+	return unsafe.Add(ptrs[a.param], 4*(a.base+seq*a.seq+head*a.head+i*a.row))
+}
+
+// wideValues is the elements of a packed row of values.
+func (k *attentionKernel) wideValues() int { return ceilDiv(k.work.VWidth, k.roundV()) * k.roundV() }
+
+// setPart sets the arguments that parts for rows of a head have.
+func setPart(p *partCall, c *attentionChunk, head, first, stride int) {
+	p.set(template.AtSequence, c.seq)
+	p.set(template.AtHead, head)
+	p.set(template.FirstRow, first)
+	p.set(template.Stride, stride)
+}
+
+// turnKeys packs rows of keys as the right-hand side of a product: panels of
+// columns, a key a column. The kernel writes whole vectors of lanes; those too
+// many reach into the next panel, which is written later.
+func (s *attentionStep) turnKeys(w *attentionWorker, rows unsafe.Pointer, stride, n int) {
+	lanes, width := s.tiles.lanes, s.tiles.width()
+	w.turn.LDTo = uintptr(4 * width)
+	for j := 0; j < n; j += lanes {
+		for l := range lanes {
+			w.turn.Rows[l] = unsafe.Add(rows, 4*stride*min(j+l, n-1))
+		}
+		w.turn.To = unsafe.Add(w.keys, 4*(j/width*width*s.work.Width+j%width))
+		jit.Call(s.inner.turnRows, unsafe.Pointer(&w.turn))
+	}
+}
+
+// scoreBlock is a block of rows against a block of keys.
+type scoreBlock struct {
+	*attentionChunk
+	head, first, end int
+	kb               int
+	keys             int // of the block of keys
+	keyRange             // what its rows see of them, from the block's start
+	sums             unsafe.Pointer
+}
+
+// place finds which keys the rows see, if any.
+func (s *attentionStep) place(k *scoreBlock) bool {
+	k0 := k.kb * keyBlock
+	k.keys = min(keyBlock, k.k1-k.k0-k0)
+	k.from = max(s.visible(k.attentionChunk, k.first).from-k0, 0)
+	k.to = min(s.visible(k.attentionChunk, k.end-1).to-k0, k.keys)
+	return k.from < k.to
+}
+
+// block adds to the sums of some rows what they see in a block of keys.
+func (s *attentionStep) block(w *attentionWorker, k *scoreBlock, started bool) error {
+	strideS := s.strideS(k.keys)
+	if err := s.products(w, k, strideS); err != nil {
+		return err
+	}
+	if w.score != nil {
+		c := w.score
+		setPart(c, k.attentionChunk, k.head, k.first, strideS)
+		k0 := k.kb * keyBlock
+		c.set(template.FirstK, k0)
+		c.set(template.FirstCol, k0+k.from)
+		c.set(template.EndCol, k0+k.to)
+		c.panel(w.scores, 4*(k.end-k.first)*strideS)
+		if err := c.run(k.first, k.end); err != nil {
+			return err
+		}
+	}
+	s.weights(w, k, strideS, started)
+	s.weightedSums(w, k, strideS, started)
+	return nil
+}
+
+// products computes the products of queries and keys.
+func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int) error {
+	t, width := s.work, s.tiles.width()
+	rows, stride := w.rowsQ, s.strideQ()
+	if s.q.plain {
+		stride = s.qAt.row
+		i := k.first
+		if t.Attr.Ragged {
+			i += k.q0
+		}
+		rows = s.qAt.row0(s.ptrs, k.seq, k.head, i)
+	} else {
+		c := w.copyQ
+		setPart(c, k.attentionChunk, k.head, k.q0+k.first, stride)
+		c.panel(rows, 4*(k.end-k.first)*stride)
+		if err := c.run(k.q0+k.first, k.q0+k.end); err != nil {
+			return err
+		}
+	}
+	col := k.from / width * width
+	g := &w.gemm
+	g.SetK(t.Width)
+	g.Continue = 0
+	g.LDA, g.LDB, g.PanelB = uintptr(4*stride), uintptr(4*width), uintptr(4*width*t.Width)
+	g.LDC, g.LDAhead = uintptr(4*strideS), uintptr(4*strideS)
+	s.eachTile(k, func(r, n int) {
+		g.A = unsafe.Add(rows, 4*stride*r)
+		g.B = unsafe.Add(w.keys, 4*col*t.Width)
+		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
+		g.Ahead = g.C
+		s.tiles.run(g, n, k.to-col, g.LDB)
+	})
+	return nil
+}
+
+// eachTile calls f for tiles of rows, as even as can be, counted from the
+// block's first.
+func (s *attentionStep) eachTile(k *scoreBlock, f func(r, rows int)) {
+	n := k.end - k.first
+	tiles := ceilDiv(n, s.tiles.Tile.Rows)
+	for i := range tiles {
+		r0, r1 := n*i/tiles, n*(i+1)/tiles
+		f(r0, r1-r0)
+	}
+}
+
+// weights turns scores into weights.
+func (s *attentionStep) weights(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
+	lanes, k0 := s.tiles.lanes, k.kb*keyBlock
+	for i := range k.end - k.first {
+		r := s.visible(k.attentionChunk, k.first+i)
+		from := min(max(r.from-k0, k.from), k.to)
+		to := min(max(r.to-k0, from), k.to)
+		w.ranges[i] = [2]int64{int64(4 * from), int64(4 * to)}
+	}
+	a := &w.softmax
+	a.Scores, a.LDScores = w.scores, uintptr(4*strideS)
+	a.State, a.LDState = k.sums, uintptr(4*s.rowState)
+	a.Ranges, a.Rows = &w.ranges[0], uintptr(k.end-k.first)
+	a.Start, a.End = uintptr(4*(k.from/lanes*lanes)), uintptr(4*ceilDiv(k.to, lanes)*lanes)
+	a.Top, a.Rescale = uintptr(4*s.wideV), 0
+	if started {
+		a.Rescale = a.Top
+	}
+	a.Scale, a.Fill = s.scale, float32(math.Inf(-1))
+	if s.scale < 0 {
+		a.Fill = float32(math.Inf(1))
+	}
+	jit.Call(s.inner.softmax, unsafe.Pointer(a))
+}
+
+// weightedSums adds the values times their weights. Keys that only some rows
+// of a tile see have weight 0 in the others, which does no harm unless a value
+// is not finite: then each row has its own product.
+func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
+	g, stride := &w.gemm, s.tiles.width()
+	if s.work.VWidth < stride {
+		stride = s.wideValues()
+	}
+	g.Continue = 0
+	if started {
+		g.Continue = 1
+	}
+	g.LDA, g.LDB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*stride*k.keys)
+	g.LDC, g.LDAhead = uintptr(4*s.rowState), uintptr(4*s.rowState)
+	tile := func(r, rows, from, to int) {
+		g.SetK(to - from)
+		g.A = unsafe.Add(w.scores, 4*(r*strideS+from))
+		g.B = unsafe.Add(w.values, 4*stride*from)
+		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
+		g.Ahead = g.C
+		s.tiles.run(g, rows, s.work.VWidth, g.LDB)
+	}
+	a := &s.work.Attr
+	if w.finite() || !a.Causal && a.Window == 0 {
+		s.eachTile(k, func(r, rows int) { tile(r, rows, k.from, k.to) })
+		return
+	}
+	for i := range k.end - k.first {
+		tile(i, 1, int(w.ranges[i][0]/4), int(w.ranges[i][1]/4))
+	}
+}
+
+func (w *attentionWorker) finite() bool { return w.test.Finite != 0 }
+
+// finishRows runs the epilogue of finished rows of one head.
+func (s *attentionStep) finishRows(w *attentionWorker, c *attentionChunk, g, blocks int) error {
+	for b := range blocks {
+		if w.started[g*blocks+b] {
+			continue
+		}
+		rows := min(s.blockRows, c.end-c.first-b*s.blockRows)
+		none := unsafe.Slice((*float32)(s.sumsOf(w, g, b)), rows*s.rowState)
+		clear(none)
+	}
+	f := w.finish
+	setPart(f, c, c.kvHead*(s.work.Heads/s.work.KVHeads)+g, c.q0+c.first, s.rowState)
+	f.panel(s.sumsOf(w, g, 0), 4*(c.end-c.first)*s.rowState)
+	return f.run(c.q0+c.first, c.q0+c.end)
+}

@@ -1,0 +1,178 @@
+package x86
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// This file is the interface of attention's inner kernels. Like the tile
+// kernels of the matrix product, which compute the scores and the weighted
+// sums, they know no shape: one set, emitted once a process, serves every
+// attention.
+
+// SoftmaxArgs is what the softmax kernel gets in RDI. For each of Rows rows of
+// scores it computes, over the elements of the row's Range, an online softmax
+// step:
+//
+//	top'  = max(top, max(Scale*score))          NaN left out: it comes in by the sum
+//	score = exp(Scale*score - max(top', -MaxFloat32))
+//	keep  = exp(top - max(top', -MaxFloat32))
+//	total = keep*total + sum(score)
+//	the first Rescale bytes of the row's state *= keep
+//
+// and sets the scores of Start to End outside of the Range to 0. Start and End
+// are byte offsets in a row, multiples of a vector, and a Range lies within
+// them. The state of a row holds top at the byte offset Top and total behind
+// it. With Rescale = 0 there is no state yet: top is -Inf and total 0.
+//
+// The sum runs by lanes, a lane being the offset in the row modulo a vector,
+// and then over the lanes in one fixed order: zeros around a Range do not
+// change it.
+type SoftmaxArgs struct {
+	Scores   unsafe.Pointer
+	LDScores uintptr // bytes from row to row
+	State    unsafe.Pointer
+	LDState  uintptr
+	Ranges   *[2]int64 // of each row: byte offsets
+	Rows     uintptr   // at least 1
+	Start    uintptr
+	End      uintptr // above Start
+	Top      uintptr
+	Rescale  uintptr // a multiple of a vector
+	Scale    float32
+	Fill     float32 // an infinity that Scale makes negative
+}
+
+// Offsets of SoftmaxArgs' fields, as the code knows them; a test compares.
+const (
+	softmaxScores   = 0
+	softmaxLDScores = 8
+	softmaxState    = 16
+	softmaxLDState  = 24
+	softmaxRanges   = 32
+	softmaxRows     = 40
+	softmaxStart    = 48
+	softmaxEnd      = 56
+	softmaxTop      = 64
+	softmaxRescale  = 72
+	softmaxScale    = 80
+	softmaxFill     = 84
+)
+
+// TurnRowsArgs is what the kernel that packs keys gets in RDI: it writes
+//
+//	To[k][r] = Rows[r][k]    f32, for k below the width, all lanes r
+//
+// with LDTo bytes from k to k+1. The width is Chunks vectors, at least 1, the
+// last with the lanes of Mask; To needs room for whole vectors of k. All
+// GemmLanes rows must be there: repeat one where they are fewer.
+type TurnRowsArgs struct {
+	Rows   [16]unsafe.Pointer
+	To     unsafe.Pointer
+	LDTo   uintptr
+	Chunks uintptr
+	Mask   [8]uint32 // as in GemmArgs
+}
+
+const (
+	turnRows   = 0
+	turnTo     = 128
+	turnLDTo   = 136
+	turnChunks = 144
+	turnMask   = 152
+)
+
+// SetWidth sets the number of columns, at least 1.
+func (t *TurnRowsArgs) SetWidth(isa ISA, width int) {
+	lanes := GemmLanes(isa)
+	chunks := (width + lanes - 1) / lanes
+	t.Chunks = uintptr(chunks)
+	var g GemmArgs
+	g.SetMask(isa, width-(chunks-1)*lanes)
+	t.Mask = g.Mask
+}
+
+// FiniteArgs is what the test for infinities and NaN gets in RDI: it clears
+// Finite if any of the Vectors vectors at From, at least 1, holds one.
+type FiniteArgs struct {
+	From    unsafe.Pointer
+	Vectors uintptr
+	Finite  uint64
+}
+
+const (
+	finiteFrom    = 0
+	finiteVectors = 8
+	finiteResult  = 16
+)
+
+// AttentionKernels are the offsets of attention's kernels in Code.
+type AttentionKernels struct {
+	Code                      []byte
+	Softmax, TurnRows, Finite int
+}
+
+// EmitAttention emits the kernels.
+func EmitAttention(isa ISA) (*AttentionKernels, error) {
+	k := &AttentionKernels{}
+	for _, part := range []struct {
+		name string
+		at   *int
+		emit func(a *asm.Asm) error
+	}{{"softmax", &k.Softmax, emitSoftmax}, {"turn rows", &k.TurnRows, emitTurnRows}, {"finite", &k.Finite, emitFinite}} {
+		a := asm.New(isa)
+		if err := part.emit(a); err != nil {
+			return nil, fmt.Errorf("attention's %s kernel: %w", part.name, err)
+		}
+		a.Op(asm.VZEROUPPER)
+		a.Op(asm.RET)
+		code, err := a.Finish()
+		if err != nil {
+			return nil, fmt.Errorf("attention's %s kernel: %w", part.name, err)
+		}
+		for len(k.Code)%64 != 0 {
+			k.Code = append(k.Code, 0xCC) // int3
+		}
+		*part.at = len(k.Code)
+		k.Code = append(k.Code, code...)
+	}
+	return k, nil
+}
+
+// emitFinite multiplies by 0, which makes NaN of infinities and NaN, and sums.
+func emitFinite(a *asm.Asm) error {
+	const from, left, sum, zero, x = asm.RSI, asm.RCX, asm.V(0), asm.V(1), asm.V(2)
+	a.Op(asm.MOV, from, asm.Ptr(argsReg, finiteFrom))
+	a.Op(asm.MOV, left, asm.Ptr(argsReg, finiteVectors))
+	a.Op(asm.VPXOR, sum, sum, sum, asm.L128)
+	a.Op(asm.VPXOR, zero, zero, zero, asm.L128)
+	again := a.Here()
+	a.Op(asm.VMULPS, x, zero, asm.Ptr(from, 0))
+	a.Op(asm.VADDPS, sum, sum, x)
+	a.Op(asm.ADD, from, asm.Imm(a.Length().Bytes()))
+	a.Op(asm.SUB, left, asm.Imm(1))
+	a.J(asm.NE, again)
+	fold(a, asm.VADDPS, sum, x)
+	done := a.NewLabel()
+	a.Op(asm.VUCOMISS, sum, sum)
+	a.J(asm.NOPAR, done)
+	a.Op(asm.MOV, asm.Ptr(argsReg, finiteResult), asm.Imm(0))
+	a.Bind(done)
+	return nil
+}
+
+// fold combines the lanes of v into its lowest, halves first; t is changed.
+func fold(a *asm.Asm, op asm.Op, v, t asm.V) {
+	if a.Length() == asm.L512 {
+		a.Op(asm.VEXTRACTF64X4, t, v, asm.Imm(1))
+		a.Op(op, v, v, t, asm.L256)
+	}
+	a.Op(asm.VEXTRACTF128, t, v, asm.Imm(1), asm.L256)
+	a.Op(op, v, v, t, asm.L128)
+	a.Op(asm.VPERMILPS, t, v, asm.Imm(0b01_00_11_10), asm.L128)
+	a.Op(op, v, v, t, asm.L128)
+	a.Op(asm.VPERMILPS, t, v, asm.Imm(0b10_11_00_01), asm.L128)
+	a.Op(op, v, v, t, asm.L128)
+}

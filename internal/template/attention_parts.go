@@ -1,0 +1,144 @@
+package template
+
+import (
+	"math"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// The methods of this file make the parts that a driver calls around its own
+// loops over scores. They are for attention in f32.
+
+// newPart makes a part without a body.
+func (t *Attention) newPart(name string, use loop.Use) *attentionPart {
+	return &attentionPart{startPart(t.Loops(), t.Params, t.DType, name, use), t}
+}
+
+type attentionPart struct {
+	*partBuilder
+	t *Attention
+}
+
+// body closes the part: heads and the sequence become arguments.
+func (b *attentionPart) body(body ...loop.Stmt) *Part {
+	head, seq := b.size(AtHead), b.size(AtSequence)
+	body = loop.Rewrite(body, func(e *loop.Expr) *loop.Expr {
+		switch {
+		case e.Kind != loop.KindVar:
+		case e.Var == b.t.Head:
+			return head
+		case e.Var == b.t.Seq:
+			return seq
+		}
+		return e
+	})
+	k := b.part.Kernel
+	k.Body = body
+	b.part.Kernel = loop.Share(k)
+	return b.part
+}
+
+// above is the first element of a row of the panel, where rows count from
+// FirstRow.
+func (b *attentionPart) above(row *loop.Var) *loop.Expr {
+	return loop.MulIndex(loop.SubIndex(row.Ref(), b.size(FirstRow)), b.size(Stride))
+}
+
+// rows is the Global loop.
+func (b *attentionPart) rows(row *loop.Var, count ir.Dim, body ...loop.Stmt) *loop.Loop {
+	return &loop.Loop{Var: row, Hi: loop.SizeOf(count), Range: loop.Global, Body: body}
+}
+
+// CopyQ is the part that writes rows of q in the head AtHead,
+//
+//	panel[(row-FirstRow)*Stride + lane] = Q(row, head, lane)
+//
+// and CopyK is the same of k, whose heads are fewer.
+func (t *Attention) CopyQ() *Part { return t.copyRows("copy_q", t.Q, t.Queries) }
+
+// CopyK: see CopyQ.
+func (t *Attention) CopyK() *Part { return t.copyRows("copy_k", t.K, t.Keys) }
+
+func (t *Attention) copyRows(name string, from *loop.Expr, count ir.Dim) *Part {
+	b := t.newPart(name, loop.Write)
+	st := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(b.above(t.Row), t.Lane.Ref()), Value: from}
+	lanes := &loop.Loop{Var: t.Lane, Hi: loop.Int(t.Width), Range: loop.Vector, Body: []loop.Stmt{st}}
+	return b.body(b.rows(t.Row, count, lanes))
+}
+
+// PackV is the part that writes rows of v in panels of width lanes, Stride
+// elements from panel to panel: within a panel the lanes of a row lie side by
+// side, row after row from FirstRow on. The last panel is as wide as its lanes
+// need in steps of round; what is there beyond them becomes 0.
+func (t *Attention) PackV(width, round int) *Part {
+	b := t.newPart("pack_v", loop.Write)
+	var panels []loop.Stmt
+	for first := 0; first < t.VWidth; first += width {
+		lanes := min(width, t.VWidth-first)
+		wide := (lanes + round - 1) / round * round
+		row := loop.MulIndex(loop.SubIndex(t.Row.Ref(), b.size(FirstRow)), loop.Int(wide))
+		row = loop.AddIndex(row, loop.MulIndex(b.size(Stride), loop.Int(first/width)))
+		store := func(lo, hi int, value func(lane *loop.Expr) *loop.Expr) *loop.Loop {
+			lane := &loop.Var{Name: "lane"}
+			st := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(row, lane.Ref()), Value: value(lane.Ref())}
+			return &loop.Loop{Var: lane, Lo: loop.Int(lo), Hi: loop.Int(hi), Range: loop.Vector, Body: []loop.Stmt{st}}
+		}
+		panels = append(panels, store(0, lanes, func(lane *loop.Expr) *loop.Expr {
+			return loop.Substitute(t.V, map[*loop.Var]*loop.Expr{t.Lane: loop.AddIndex(loop.Int(first), lane)})
+		}))
+		if lanes < wide {
+			panels = append(panels, store(lanes, wide, func(*loop.Expr) *loop.Expr { return loop.Const(t.DType, 0) }))
+		}
+	}
+	return b.body(b.rows(t.Row, t.Keys, panels...))
+}
+
+// PlainScores tells whether a score is no more than the product times Scale.
+func (t *Attention) PlainScores() bool { return t.Mask == nil && t.Attr.SoftCap == 0 }
+
+// Score is the part that makes scores of products in place: for queries i of
+// the Global loop and keys j from FirstCol to EndCol, both by position in the
+// sequence,
+//
+//	panel[(i-FirstRow)*Stride + j-FirstK]
+func (t *Attention) Score() *Part {
+	b := t.newPart("score", loop.Update)
+	c := &attentionLoops{Attention: t, ct: t.DType.Compute()}
+	at := loop.AddIndex(b.above(t.I), loop.SubIndex(t.J.Ref(), b.size(FirstK)))
+	v := c.scaled(loop.Load(b.part.Panel, t.DType, at, nil))
+	if t.Mask != nil {
+		v = c.op(ir.Add, v, t.Mask)
+	}
+	st := &loop.Store{Param: b.part.Panel, Index: at, Value: v}
+	keys := &loop.Loop{Var: t.J, Lo: b.size(FirstCol), Hi: b.size(EndCol), Range: loop.Vector, Body: []loop.Stmt{st}}
+	return b.body(b.rows(t.I, t.Queries, keys))
+}
+
+// Finish is the part behind the sums, for rows of the Global loop:
+//
+//	panel[(row-FirstRow)*Stride + ...]
+//
+// holds a row's sum of weighted values, one a lane, at top the greatest score
+// and at total the sum of the weights. No weights give 0.
+func (t *Attention) Finish(top, total int) *Part {
+	b := t.newPart("finish", loop.Read)
+	c := &attentionLoops{Attention: t, ct: t.DType.Compute()}
+	load := func(lane *loop.Expr) *loop.Expr {
+		return loop.Load(b.part.Panel, t.DType, loop.AddIndex(b.above(t.Row), lane), nil)
+	}
+	weights := &loop.Local{Name: "weights", DType: t.DType}
+	none := loop.Apply(ir.Equal, ir.Bool, weights.Ref(), c.number(0))
+	// Whether weights of 0 were added to a sum of -0 depends on how the rows
+	// were cut; one more 0 makes it 0 either way.
+	sum := c.op(ir.Add, load(t.Lane.Ref()), c.number(0))
+	result := c.op(ir.Where, none, c.number(0), c.op(ir.Div, sum, weights.Ref()))
+	lanes := &loop.Loop{Var: t.Lane, Hi: loop.Int(t.VWidth), Range: loop.Vector,
+		Body: append([]loop.Stmt{&loop.Set{Local: t.Acc, Value: result}}, t.Epilogue...)}
+	body := []loop.Stmt{&loop.Set{Local: weights, Value: load(loop.Int(total))}, lanes}
+	if t.Sums != nil {
+		lse := c.op(ir.Where, none, c.number(math.Inf(-1)), c.op(ir.Add, load(loop.Int(top)), c.op(ir.Log, weights.Ref())))
+		body = append(append(body, &loop.Set{Local: t.LSE, Value: c.narrow(lse, t.LSE.DType)}), t.Sums...)
+	}
+	return b.body(b.rows(t.Row, t.Queries, body...))
+}
