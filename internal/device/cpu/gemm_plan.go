@@ -1,12 +1,15 @@
 package cpu
 
-import "github.com/sinterml/sinter/internal/emit/x86"
+import (
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/template"
+)
 
 // gemmSize is what one run of a product computes.
 type gemmSize struct{ batch, rows, cols, k int }
 
 // gemmPlan says how a product is cut. Cutting never changes a result: every
-// element is one chain of multiply-adds over k, whoever computes it.
+// element is the sum that template.Gemm describes, whoever computes it.
 type gemmPlan struct {
 	gemmSize
 	lanes int // of a vector
@@ -29,7 +32,6 @@ type gemmPlan struct {
 
 // Sizes of blocks. bench/gemm reports what they reach.
 const (
-	maxKBlock   = 512       // k of one block: the tile's rows of A stay in the first cache
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
 	partialRows = 256       // rows whose unfinished sums are kept aside
@@ -46,11 +48,11 @@ func planGemm(s gemmSize, lanes int, tile x86.GemmTile, workers int, ownB bool) 
 	p := gemmPlan{gemmSize: s, lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
 	p.rowPanels = ceilDiv(s.rows, tile.Rows)
 	p.panels, p.full = ceilDiv(s.cols, p.width), s.cols/p.width
-	p.kBlocks = max(1, ceilDiv(s.k, maxKBlock))
+	p.kBlocks = max(1, ceilDiv(s.k, template.SumBlock))
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
-	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, ceilDiv(s.k, p.kBlocks)))))
+	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(s.k, template.SumBlock)))))
 	p.blockRows = max(1, partialRows/tile.Rows)
 	p.split(workers, ownB)
 	return p
@@ -116,15 +118,10 @@ func (p *gemmPlan) area(task int) area {
 func (p *gemmPlan) row(panel int) int { return p.rows * panel / p.rowPanels }
 
 // kStart is the first k of a block.
-func (p *gemmPlan) kStart(block int) int {
-	if block == p.kBlocks {
-		return p.k
-	}
-	return p.k * block / p.kBlocks &^ (x86.GemmUnroll - 1)
-}
+func (p *gemmPlan) kStart(block int) int { return min(p.k, block*template.SumBlock) }
 
 // maxK is at least the size of every block of k.
-func (p *gemmPlan) maxK() int { return ceilDiv(p.k, p.kBlocks) + x86.GemmUnroll }
+func (p *gemmPlan) maxK() int { return min(p.k, template.SumBlock) + x86.GemmUnroll }
 
 // packedCols is the columns that packed B has room for.
 func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, x86.PackedCols) * x86.PackedCols }

@@ -19,9 +19,9 @@ type GemmTile struct{ Rows, Vectors int }
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:
 //
-//	for each row r, column j:  c = Continue != 0 ? C[r][j] : 0
+//	for each row r, column j:  c = 0
 //	for k = 0 .. K-1:          c = fma(A[r][k], B[k][j], c)
-//	C[r][j] = c
+//	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
 // A kernel by rows reads A[r][k] at A + r*LDA + 4*k, one by columns at
 // A + 4*r + k*LDA. Vector v of B[k] of panel p is at

@@ -96,7 +96,7 @@ func (t *tileGen) kernel() {
 	t.operands()
 	t.steps(gemmBlocks, GemmUnroll)
 	t.steps(gemmRest, 1)
-	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
+	t.finish()
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmC), asm.Imm(t.width()))
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmPanels), asm.Imm(1))
 	t.J(asm.NE, panel)
@@ -107,21 +107,27 @@ func (t *tileGen) kernel() {
 // width is the bytes of a row of the tile.
 func (t *tileGen) width() int { return t.tile.Vectors * t.bytes }
 
-// start gives the accumulators their first value.
+// start clears the accumulators.
 func (t *tileGen) start() {
-	fresh, begin := t.NewLabel(), t.NewLabel()
-	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
-	t.J(asm.EQ, fresh)
-	t.eachRow(func(r, v int) { t.load(t.acc(r, v), t.cell(v), v) })
-	t.Jmp(begin)
-	t.Bind(fresh)
 	for r := range t.tile.Rows {
 		for v := range t.tile.Vectors {
 			t.zero(t.acc(r, v))
 		}
 	}
-	t.Bind(begin)
 	t.fetchAhead()
+}
+
+// finish stores the sums, added to what is there if the arguments say so.
+func (t *tileGen) finish() {
+	fresh := t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+	t.J(asm.EQ, fresh)
+	t.eachRow(func(r, v int) {
+		t.load(t.b(v), t.cell(v), v)
+		t.Op(asm.VADDPS, t.acc(r, v), t.b(v), t.acc(r, v))
+	})
+	t.Bind(fresh)
+	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
 }
 
 // fetchAhead fetches the lines that will be written some thousand cycles later.
