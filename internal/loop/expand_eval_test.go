@@ -67,38 +67,39 @@ func fl(b uint32) float32 { return math.Float32frombits(b) }
 func fb(x float32) uint32 { return math.Float32bits(x) }
 
 func step(e *Expr, out, x, y, z []uint32) func(n int) {
-	switch e.Op {
-	case ir.FMA:
+	f32 := e.Args[0].DType == ir.F32
+	switch {
+	case e.Op == ir.FMA:
 		return func(n int) {
 			for i := range n {
 				out[i] = fb(fma32(fl(x[i]), fl(y[i]), fl(z[i])))
 			}
 		}
-	case ir.Add:
-		if e.DType == ir.F32 {
-			return func(n int) {
-				for i := range n {
-					out[i] = fb(fl(x[i]) + fl(y[i]))
-				}
-			}
-		}
-	case ir.Mul:
-		if e.DType == ir.F32 {
-			return func(n int) {
-				for i := range n {
-					out[i] = fb(fl(x[i]) * fl(y[i]))
-				}
-			}
-		}
-	case ir.Bitcast:
-		return func(n int) { copy(out[:n], x[:n]) }
-	case ir.Where:
+	case e.Op == ir.Add && f32:
 		return func(n int) {
 			for i := range n {
-				if x[i] != 0 {
+				out[i] = fb(fl(x[i]) + fl(y[i]))
+			}
+		}
+	case e.Op == ir.Sub && f32:
+		return func(n int) {
+			for i := range n {
+				out[i] = fb(fl(x[i]) - fl(y[i]))
+			}
+		}
+	case e.Op == ir.Mul && f32:
+		return func(n int) {
+			for i := range n {
+				out[i] = fb(fl(x[i]) * fl(y[i]))
+			}
+		}
+	case e.Op == ir.Bitcast:
+		return func(n int) { copy(out[:n], x[:n]) }
+	case e.Op == ir.Where:
+		return func(n int) {
+			for i := range n {
+				if out[i] = z[i]; x[i] != 0 {
 					out[i] = y[i]
-				} else {
-					out[i] = z[i]
 				}
 			}
 		}

@@ -11,7 +11,7 @@ func expandAtan(x real) real {
 	p := s.poly(-0x1.5554dcp-2, 0x1.9978ecp-3, -0x1.230a92p-3, 0x1.b4de8cp-4, -0x1.35506p-4, 0x1.61ed26p-5, -0x1.0c157p-6, 0x1.7ea0d2p-9)
 	y := s.times(z).fma(p, z)
 	// The product of the two constants is pi/2 to 44 bits.
-	rest := num(0x1.6a3e24p0).fma(num(0x1.1c2f3p0), y.neg())
+	rest := num(0x1.21cb5p-1).fma(num(0x1.633afcp1), y.neg())
 	return inverse.pick(rest, y).signed(x)
 }
 
