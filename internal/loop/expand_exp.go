@@ -15,9 +15,9 @@ const (
 	ln2Lo = -0x1.05c61p-29 // ln 2 - ln2
 )
 
-// split is x = n*step + r, pow = 2^(n/per). It takes x*rate + magic apart:
-// rate = 1/step rounded, magic as told above.
-func (x real) integer(rate, magic float32) (n real, pow real) {
+// integer rounds x*rate to an integer n by adding magic: 1.5*2^23 and the bias.
+// pow is 2^n; of a magic from 1.5*2^24, where n comes out even, it is 2^(n/2).
+func (x real) integer(rate, magic float32) (n, pow real) {
 	t := x.fma(num(rate), num(magic))
 	return t.minus(num(magic)), t.bits().shl(23).real()
 }
