@@ -37,12 +37,6 @@ const SumBlock = 512
 // Loops is the meaning of g as an ordinary kernel.
 func (g *Gemm) Loops() *loop.Kernel {
 	ct := g.DType.Compute()
-	convert := func(e *loop.Expr, d ir.DType) *loop.Expr {
-		if e.DType == d {
-			return e
-		}
-		return loop.Apply(ir.Cast, d, e)
-	}
 	x, y := convert(g.X, ct), convert(g.Y, ct)
 	sum := &loop.Local{Name: "sum", DType: ct}
 	next := loop.Apply(ir.FMA, ct, x, y, sum.Ref())
@@ -70,4 +64,11 @@ func (g *Gemm) Loops() *loop.Kernel {
 	rows := &loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Serial, Body: []loop.Stmt{cols}}
 	batch := &loop.Loop{Var: g.Batch, Hi: loop.SizeOf(g.BatchSize), Range: loop.Global, Body: []loop.Stmt{rows}}
 	return &loop.Kernel{Name: g.Name, Params: g.Params, Slots: g.Slots, Body: []loop.Stmt{batch}}
+}
+
+func convert(e *loop.Expr, d ir.DType) *loop.Expr {
+	if e.DType == d {
+		return e
+	}
+	return loop.Apply(ir.Cast, d, e)
 }

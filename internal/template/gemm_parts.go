@@ -105,7 +105,7 @@ func (g *Gemm) Finish() *Part {
 	b := g.newPart("finish", loop.Read)
 	row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Col.Ref(), b.size(FirstCol)))
-	body := append([]loop.Stmt{&loop.Set{Local: g.Acc, Value: loop.Load(b.part.Panel, g.DType, at, nil)}}, g.Epilogue...)
+	body := append([]loop.Stmt{&loop.Set{Local: g.Acc, Value: convert(loop.Load(b.part.Panel, g.DType.Compute(), at, nil), g.DType)}}, g.Epilogue...)
 	cols := &loop.Loop{Var: g.Col, Lo: b.size(FirstCol), Hi: b.size(EndCol), Range: loop.Vector, Body: body}
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{cols}}})
 }
@@ -119,7 +119,7 @@ func (g *Gemm) PackX() *Part {
 	row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Inner.Ref(), b.size(FirstK)))
 	ks := &loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Vector, Body: []loop.Stmt{
-		&loop.Store{Param: b.part.Panel, Index: at, Value: g.X},
+		&loop.Store{Param: b.part.Panel, Index: at, Value: convert(g.X, g.DType.Compute())},
 	}}
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{ks}}})
 }
@@ -141,7 +141,7 @@ func (g *Gemm) PackY(width int) *Part {
 	}
 	begin := loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK)))
 	at := loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(g.Inner.Ref(), b.size(FirstK))), loop.Int(width))
-	store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: g.Y}
+	store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: convert(g.Y, g.DType.Compute())}
 	body := loop.Rewrite([]loop.Stmt{store}, func(e *loop.Expr) *loop.Expr {
 		if e.Kind == loop.KindVar && e.Var == g.Col {
 			return loop.AddIndex(first, lane.Ref())

@@ -25,21 +25,24 @@ type gemmKernel struct {
 	layout       string  // of packed constants: equal for equal contents
 }
 
-// compileGemm makes the kernel of a product. Where there are no tile kernels
-// for its dtype, its loops do.
+// compileGemm makes the kernel of a product. f16 and bf16 are widened where
+// they are packed and narrowed behind the sums. Other dtypes have no tile
+// kernels: their loops do.
 func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
-	if !c.machine || g.DType != ir.F32 {
+	switch {
+	case g.DType.Compute() != ir.F32:
 		return c.loops(g.Loops())
+	case !c.machine:
+		return c.genericGemm(g)
 	}
-	k := &gemmKernel{work: g, sharedY: true}
-	g.Y.Walk(func(e *loop.Expr) { k.sharedY = k.sharedY && (e.Kind != loop.KindVar || e.Var != g.Batch) })
+	k := &gemmKernel{work: g, sharedY: sharedY(g)}
 	if err := k.operands(c); err != nil {
 		return nil, err
 	}
 	var plain bool
 	k.out, plain = g.StoreAt()
 	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType == ir.F32
-	if !k.plainOut || !g.Bare() {
+	if !k.plainOut || !g.Bare() || g.DType != ir.F32 {
 		var err error
 		if k.finish, err = c.part(g.Finish()); err != nil {
 			return nil, err
@@ -56,6 +59,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	g := k.work
 	var plain bool
 	k.x, plain = g.PlainX()
+	plain = plain && g.DType == ir.F32
 	tiles := tileSets[c.isa].rows
 	switch {
 	case plain && sideBySide(k.x.Col, g.K):
@@ -70,6 +74,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		return err
 	}
 	k.y, plain = g.PlainY()
+	plain = plain && g.DType == ir.F32
 	switch {
 	case plain && sideBySide(k.y.Col, g.Cols):
 		k.yRows = !g.ConstY

@@ -131,7 +131,7 @@ func (s *gemmStep) memory(r *binding) error {
 			calls[i].at = room(true, calls[i].part.spill)
 		}
 	}
-	own, err := r.scratch(max(size, 64))
+	own, err := r.scratch(size + 64) // also where a part needs nothing its pointer is inside
 	if err != nil {
 		return err
 	}

@@ -95,10 +95,10 @@ type addresses struct{ x, y, out unsafe.Pointer }
 
 func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	k := s.kernel
-	if k.packX == nil {
+	if k.packX == nil && s.k > 0 { // nothing is read of an empty matrix, which may lie nowhere
 		a.x, err = s.base(k.x, batch)
 	}
-	if err == nil && (s.directB || k.transpose != 0) {
+	if err == nil && s.k > 0 && (s.directB || k.transpose != 0) {
 		a.y, err = s.base(k.y, batch)
 	}
 	if err == nil && k.plainOut {

@@ -60,23 +60,28 @@ func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 
 // run computes rows x cols results side by side: panels of B as wide as a tile
 // and, where cols is no multiple of their width, a tail whose rows are tailLDB
-// bytes apart. VectorB 0 stands for vectors side by side. B and Ahead move on.
+// bytes apart. VectorB 0 stands for vectors side by side.
 func (t *tileSet) run(args *x86.GemmArgs, rows, cols int, tailLDB uintptr) {
-	c, ldb := args.C, args.LDB
 	if args.VectorB == 0 {
 		args.VectorB = uintptr(4 * t.lanes)
 	}
-	if n := cols / t.width(); n > 0 {
+	n := cols / t.width()
+	if n > 0 {
 		args.Panels = uintptr(n)
 		jit.Call(t.full[rows], unsafe.Pointer(args))
 	}
-	if rest := cols % t.width(); rest > 0 {
-		args.Panels, args.LDB = 1, tailLDB
-		vectors := ceilDiv(rest, t.lanes)
-		args.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
-		jit.Call(t.tail[rows][vectors], unsafe.Pointer(args))
+	rest := cols % t.width()
+	if rest == 0 {
+		return
 	}
-	args.C, args.LDB = c, ldb
+	tail := *args
+	tail.B = unsafe.Add(args.B, n*int(args.PanelB))
+	tail.C = unsafe.Add(args.C, 4*(cols-rest))
+	tail.Ahead = unsafe.Add(args.Ahead, 4*(cols-rest))
+	tail.Panels, tail.LDB = 1, tailLDB
+	vectors := ceilDiv(rest, t.lanes)
+	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
+	jit.Call(t.tail[rows][vectors], unsafe.Pointer(&tail))
 }
 
 // transposes is the code that turns squares of f32, by instruction set.

@@ -15,6 +15,13 @@ import (
 	"github.com/sinterml/sinter/internal/template"
 )
 
+// sharedY tells whether all batches have the same Y.
+func sharedY(g *template.Gemm) bool {
+	shared := true
+	g.Y.Walk(func(e *loop.Expr) { shared = shared && (e.Kind != loop.KindVar || e.Var != g.Batch) })
+	return shared
+}
+
 // pack is a constant operand in the order that tile kernels read, kept with
 // the buffer it was made from and shared by all programs.
 type pack struct {
@@ -68,25 +75,35 @@ func loads(e *loop.Expr) []int {
 	return all
 }
 
-// packedY returns Y packed as a whole, if it depends on leaves alone.
-func (s *gemmStep) packedY(r *binding) (unsafe.Pointer, error) {
-	k := s.kernel
-	params := loads(k.work.Y)
-	if !k.work.ConstY || len(params) == 0 {
-		return nil, nil
+// packKey tells with which buffer a Y that depends on leaves alone is kept when
+// packed, and under which name; nil if Y may change from run to run.
+func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (*buffer, string) {
+	params := loads(g.Y)
+	if !g.ConstY || len(params) == 0 {
+		return nil, ""
 	}
 	var key strings.Builder
-	fmt.Fprintf(&key, "%d*%dx%d %s", s.packedBatches(), s.k, s.cols, k.layout)
+	fmt.Fprintf(&key, "%d*%dx%d %s", p.batch, p.k, p.cols, layout)
 	for i, param := range params {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
 		if buf.Kind != schedule.LeafBuffer || r.params[param] == nil {
-			return nil, nil // computed by another kernel of this run
+			return nil, "" // computed by another kernel of this run
 		}
 		if i > 0 {
 			fmt.Fprintf(&key, " %p", r.params[param])
 		}
 	}
-	have, _ := r.params[params[0]].packs.LoadOrStore(key.String(), &pack{})
+	return r.params[params[0]], key.String()
+}
+
+// packedY returns Y packed as a whole, if it is constant.
+func (s *gemmStep) packedY(r *binding) (unsafe.Pointer, error) {
+	k := s.kernel
+	owner, key := packKey(r, k.work, k.layout, &s.gemmPlan)
+	if owner == nil {
+		return nil, nil
+	}
+	have, _ := owner.packs.LoadOrStore(key, &pack{})
 	made := have.(*pack)
 	made.once.Do(func() { made.mem, made.err = s.packAll(r) })
 	if made.err != nil {

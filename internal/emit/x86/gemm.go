@@ -30,9 +30,6 @@ type GemmTile struct{ Rows, Vectors int }
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
-//
-// The kernel moves B, C and Ahead on by the panels it did and counts Panels
-// down to 0.
 type GemmArgs struct {
 	A, B, C              unsafe.Pointer
 	LDA, LDC             uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
@@ -44,6 +41,10 @@ type GemmArgs struct {
 	Ahead                unsafe.Pointer
 	LDAhead              uintptr
 	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+
+	// Where the next panel is, for the kernel alone: at last behind what the
+	// pointers above point to.
+	nextB, nextC, nextAhead, panels uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -63,6 +64,10 @@ const (
 	gemmAhead    = 96
 	gemmLDAhead  = 104
 	gemmMask     = 112
+	gemmNextB    = 144
+	gemmNextC    = 152
+	gemmNextRow  = 160 // Ahead's
+	gemmLeft     = 168 // panels
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

@@ -84,6 +84,10 @@ func (t *tileGen) kernel() {
 		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
 	t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
+	for _, next := range [][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmC}, {gemmNextRow, gemmAhead}, {gemmLeft, gemmPanels}} {
+		t.Op(asm.MOV, gCount, asm.Ptr(gArgs, next[1]))
+		t.Op(asm.MOV, asm.Ptr(gArgs, next[0]), gCount)
+	}
 	switch {
 	case !t.tail:
 	case t.ISA == asm.AVX512:
@@ -97,8 +101,8 @@ func (t *tileGen) kernel() {
 	t.steps(gemmBlocks, GemmUnroll)
 	t.steps(gemmRest, 1)
 	t.finish()
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmC), asm.Imm(t.width()))
-	t.Op(asm.SUB, asm.Ptr(gArgs, gemmPanels), asm.Imm(1))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), asm.Imm(t.width()))
+	t.Op(asm.SUB, asm.Ptr(gArgs, gemmLeft), asm.Imm(1))
 	t.J(asm.NE, panel)
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
@@ -133,12 +137,12 @@ func (t *tileGen) finish() {
 // fetchAhead fetches the lines that will be written some thousand cycles later.
 func (t *tileGen) fetchAhead() {
 	const line = 64
-	t.walk(gemmAhead, gemmLDAhead, func(int) {
+	t.walk(gemmNextRow, gemmLDAhead, func(int) {
 		for at := 0; at < t.width(); at += line {
 			t.Op(asm.PREFETCHW, asm.Ptr(gRow, at))
 		}
 	})
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmAhead), asm.Imm(t.width()))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextRow), asm.Imm(t.width()))
 }
 
 // walk calls f for every row while gRow is at its start, in the matrix and with
@@ -156,7 +160,7 @@ func (t *tileGen) walk(matrix, pitch int, f func(r int)) {
 
 // eachRow calls f for every accumulator while gRow is at its row in C.
 func (t *tileGen) eachRow(f func(r, v int)) {
-	t.walk(gemmC, gemmLDC, func(r int) {
+	t.walk(gemmNextC, gemmLDC, func(r int) {
 		for v := range t.tile.Vectors {
 			f(r, v)
 		}
@@ -202,9 +206,9 @@ func (t *tileGen) store(to asm.M, from asm.V, v int) {
 // operands points to the start of A and of this panel of B, and notes where
 // the next one is.
 func (t *tileGen) operands() {
-	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmB))
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmB), gCount)
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmA))
 	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
