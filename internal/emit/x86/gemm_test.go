@@ -1,0 +1,298 @@
+package x86
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// The code addresses fields by number.
+func TestGemmArgs(t *testing.T) {
+	var g GemmArgs
+	var s TransposeArgs
+	for name, at := range map[string][2]uintptr{
+		"A": {unsafe.Offsetof(g.A), gemmA}, "B": {unsafe.Offsetof(g.B), gemmB}, "C": {unsafe.Offsetof(g.C), gemmC},
+		"LDA": {unsafe.Offsetof(g.LDA), gemmLDA}, "LDC": {unsafe.Offsetof(g.LDC), gemmLDC}, "LDB": {unsafe.Offsetof(g.LDB), gemmLDB},
+		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
+		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
+		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
+		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
+		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
+		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount},
+	} {
+		if at[0] != at[1] {
+			t.Errorf("%s is at %d, the code looks at %d", name, at[0], at[1])
+		}
+	}
+}
+
+// bestTiles are those of the processors so far.
+var bestTiles = map[ISA][]GemmTile{AVX512: {{6, 4}, {14, 2}}, AVX2: {{6, 2}}}
+
+// The loop over k holds the multiply-adds we count on, one load of B a vector
+// and one broadcast a row, and nothing else that touches memory.
+func TestGemmInnerLoop(t *testing.T) {
+	for isa, tiles := range bestTiles {
+		for _, tile := range tiles {
+			a, err := emitGemmTile(isa, tile, false, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loop := innerLoop(a.Lines())
+			count := map[string]int{}
+			for _, l := range loop {
+				op, operands, _ := strings.Cut(l.Text, " ")
+				count[op]++
+				if strings.Contains(operands, "ptr") && op != "vmovups" && op != "vbroadcastss" {
+					t.Errorf("%v %v: %s touches memory", isa, tile, l.Text)
+				}
+				if strings.Contains(operands, "rdi") {
+					t.Errorf("%v %v: %s spills", isa, tile, l.Text)
+				}
+			}
+			for op, want := range map[string]int{
+				"vfmadd231ps": tile.Rows * tile.Vectors, "vmovups": tile.Vectors, "vbroadcastss": tile.Rows, "add": 1,
+			} {
+				want *= GemmUnroll
+				if op == "add" { // B each step, the bases of A each round
+					want += (tile.Rows + rowsPerBase - 1) / rowsPerBase
+				}
+				if count[op] != want {
+					t.Errorf("%v %v: %d %s, want %d", isa, tile, count[op], op, want)
+				}
+			}
+			if n := len(loop) - count["vfmadd231ps"] - count["vmovups"] - count["vbroadcastss"] - count["add"]; n != 2 {
+				t.Errorf("%v %v: %d other instructions, want sub and jne", isa, tile, n)
+			}
+		}
+	}
+}
+
+// innerLoop is the longest stretch from a label to a jump back to it without a
+// label between.
+func innerLoop(lines []asm.Line) []asm.Line {
+	var best, now []asm.Line
+	label := ""
+	for _, l := range lines {
+		if name, ok := strings.CutSuffix(l.Text, ":"); ok {
+			label, now = name, nil
+			continue
+		}
+		now = append(now, l)
+		if strings.HasPrefix(l.Text, "j") && strings.HasSuffix(l.Text, " "+label) && len(now) > len(best) {
+			best = now
+		}
+	}
+	return best
+}
+
+// The text of one small kernel, to be looked at when it changes.
+func TestGemmListing(t *testing.T) {
+	a, err := emitGemmTile(AVX512, GemmTile{2, 2}, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, l := range a.Lines() {
+		b.WriteString(l.Text + "\n")
+	}
+	const name = "testdata/listings/gemm_2x32_tail.s"
+	if *update {
+		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("%s differs; if that is meant, run go test -update\n%s", name, b.String())
+	}
+}
+
+func TestGemmTileRefused(t *testing.T) {
+	for _, tile := range []GemmTile{{0, 1}, {1, 0}, {7, 4}, {16, 1}, {1, 5}} {
+		if _, err := emitGemmTile(AVX512, tile, false, false); err == nil {
+			t.Errorf("no error for %v", tile)
+		}
+	}
+}
+
+// Every tile kernel against Go, its matrices right before unmapped pages: all
+// heights, vectors and masks, K around the unrolling, fresh and continued, A by
+// rows and by columns, B packed and in place.
+func TestGemmTiles(t *testing.T) {
+	eachISA(t, func(t *testing.T, isa ISA) {
+		for _, tile := range bestTiles[isa] {
+			for _, columns := range []bool{false, true} {
+				g, err := EmitGemm(isa, tile, columns)
+				if err != nil {
+					t.Fatal(err)
+				}
+				code, err := jit.Map(g.Code)
+				if err != nil {
+					t.Fatal(err)
+				}
+				testTiles(t, g, code)
+				_ = code.Close()
+			}
+		}
+	})
+}
+
+func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	lanes := GemmLanes(g.ISA)
+	for rows := 1; rows <= g.Tile.Rows; rows++ {
+		for v := 1; v <= g.Tile.Vectors; v++ {
+			for _, k := range []int{0, 1, 3, 4, 5, 9} {
+				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				c.cols = v*lanes - rng.IntN(lanes)
+				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
+				if v == g.Tile.Vectors {
+					c.cols, c.panels = v*lanes, 1+rng.IntN(3)
+					c.run(t, rng, g, code.Entry(g.Full[rows]), v)
+				}
+			}
+		}
+	}
+}
+
+// tileCase is one call of a tile kernel.
+type tileCase struct {
+	rows, cols, k, panels int
+	columns               bool // A by columns
+	inPlace               bool // B by rows, not packed
+	again                 bool // adds to C
+}
+
+func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintptr, vectors int) {
+	t.Helper()
+	name := fmt.Sprintf("%+v", c)
+	c.panels = max(c.panels, 1)
+	lanes := GemmLanes(g.ISA)
+	total := c.panels * c.cols
+	// B[k][j] lies at bAt(k, j).
+	bAt := func(k, j int) int {
+		p, in := j/(vectors*lanes), j%(vectors*lanes)
+		return ((p*vectors+in/lanes)*c.k+k)*lanes + in%lanes
+	}
+	sizeB := c.panels * vectors * c.k * lanes
+	args := GemmArgs{LDA: uintptr(4 * c.k), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
+	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*c.k), uintptr(4*lanes*c.k*vectors)
+	if c.inPlace {
+		bAt = func(k, j int) int { return k*total + j }
+		sizeB = c.k * total
+		args.LDB, args.VectorB, args.PanelB = uintptr(4*total), uintptr(4*lanes), uintptr(4*lanes*vectors)
+	}
+	if c.columns {
+		args.LDA = uintptr(4 * c.rows)
+	}
+	args.SetK(c.k)
+	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
+	if c.again {
+		args.Continue = 1
+	}
+	var mem [3]*jit.Guarded
+	var f [3][]float32
+	for i, n := range []int{c.rows * c.k, sizeB, c.rows * total} {
+		var err error
+		if mem[i], err = jit.AllocGuarded(4*n, 1); err != nil {
+			t.Fatal(err)
+		}
+		f[i] = unsafe.Slice((*float32)(mem[i].Pointer()), n)
+		for j := range f[i] {
+			f[i][j] = float32(rng.NormFloat64())
+		}
+	}
+	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), mem[2].Pointer()
+	want := make([]float32, len(f[2]))
+	for r := range c.rows {
+		for j := range total {
+			sum := float32(0)
+			for k := range c.k {
+				x := r*c.k + k
+				if c.columns {
+					x = k*c.rows + r
+				}
+				sum = loop.FMA32(f[0][x], f[1][bAt(k, j)], sum)
+			}
+			if c.again {
+				sum += f[2][r*total+j]
+			}
+			want[r*total+j] = sum
+		}
+	}
+	if err := jit.Protect(func() error { jit.Call(entry, unsafe.Pointer(&args)); return nil }); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for i := range want {
+		if math.Float32bits(f[2][i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s: result %d is %v, want %v", name, i, f[2][i], want[i])
+		}
+	}
+	for i, m := range mem {
+		if err := m.Close(); err != nil {
+			t.Errorf("%s: matrix %c: %v", name, 'A'+i, err)
+		}
+	}
+}
+
+func TestTranspose(t *testing.T) {
+	eachISA(t, func(t *testing.T, isa ISA) {
+		text, err := EmitTranspose(isa)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := jit.Map(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = code.Close() }()
+		n := GemmLanes(isa)
+		const squares, gap = 3, 5
+		ldSrc, ldDst := squares*n+gap, n+gap
+		src, err := jit.AllocGuarded(4*((n-1)*ldSrc+squares*n), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, err := jit.AllocGuarded(4*((squares*n-1)*ldDst+n), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := unsafe.Slice((*uint32)(src.Pointer()), len(src.Bytes())/4)
+		to := unsafe.Slice((*uint32)(dst.Pointer()), len(dst.Bytes())/4)
+		for i := range from {
+			from[i] = uint32(i)
+		}
+		args := TransposeArgs{Src: src.Pointer(), Dst: dst.Pointer(), LDSrc: uintptr(4 * ldSrc), LDDst: uintptr(4 * ldDst), Count: squares}
+		jit.Call(code.Entry(0), unsafe.Pointer(&args))
+		for i := range n {
+			for j := range squares * n {
+				if got := to[j*ldDst+i]; got != from[i*ldSrc+j] {
+					t.Fatalf("element (%d, %d) is %d, want %d", j, i, got, from[i*ldSrc+j])
+				}
+			}
+		}
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := dst.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
