@@ -86,7 +86,8 @@ func TestRunChecksInputs(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	if _, err := p.Run(nil, inputs{"x": x, "y": y}); err == nil { //nolint:staticcheck // nil is the case
+	var none context.Context
+	if _, err := p.Run(none, inputs{"x": x, "y": y}); err == nil {
 		t.Error("a nil context ran")
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -270,7 +271,8 @@ func TestMisuseGivesErrors(t *testing.T) {
 	if _, err := Values[float64](ctx, Of([]float32{1}, 1)); err == nil || !strings.Contains(err.Error(), "Cast") {
 		t.Errorf("a wrong type: %v", err)
 	}
-	if _, err := Values[float32](nil, Scalar(1)); err == nil { //nolint:staticcheck // nil is the case
+	var none context.Context
+	if _, err := Values[float32](none, Scalar(1)); err == nil {
 		t.Error("a nil context")
 	}
 	if _, err := Values[float32](ctx, Input("x", F32)); err == nil {
