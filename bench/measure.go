@@ -44,49 +44,76 @@ type meter struct {
 	peak   *Peak
 	stream *Stream // nil where nothing has to move
 	repeat map[int]int
+
+	accuracy []float64 // by place in Case.Threads
+	rounds   []round
 }
 
 // Measure times a case until enough rounds count, at most until limit (0: a
 // minute), and returns a row for each number of threads.
-func Measure(ctx context.Context, c Case, limit time.Duration) (_ []Row, err error) {
-	if limit <= 0 || limit > maxTime {
-		limit = maxTime
+func Measure(ctx context.Context, c Case, limit time.Duration) ([]Row, error) {
+	return MeasureInTurns(ctx, limit, c)
+}
+
+// MeasureInTurns is Measure for cases that are to be compared: they take turns,
+// and a round counts for all of them or for none. Limit is for all together.
+func MeasureInTurns(ctx context.Context, limit time.Duration, cases ...Case) (_ []Row, err error) {
+	if limit <= 0 {
+		limit = time.Duration(len(cases)) * maxTime
 	}
-	deadline := time.Now().Add(limit)
-	m := &meter{c: &c, repeat: map[int]int{}}
+	deadline := time.Now().Add(min(limit, time.Duration(len(cases))*maxTime))
+	var meters []*meter
 	defer func() {
-		if e := m.close(); err == nil {
-			err = e
+		for _, m := range meters {
+			if e := m.close(); err == nil {
+				err = e
+			}
 		}
 	}()
-	if err := m.open(); err != nil {
-		return nil, err
+	for i := range cases {
+		m := &meter{c: &cases[i], repeat: map[int]int{}}
+		meters = append(meters, m)
+		if err := m.open(); err != nil {
+			return nil, err
+		}
+		if m.accuracy, err = m.prepare(ctx); err != nil {
+			return nil, m.wrap(err)
+		}
 	}
-	accuracy, err := m.prepare(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s %v %s: %w", c.Name, c.Shape, c.ISA, err)
-	}
-	var rounds []round
-	for counted := 0; len(rounds) < maxRounds && counted < wantRounds; {
-		if len(rounds) > 0 && time.Now().After(deadline) {
+	for n, counted := 0, 0; n < maxRounds && counted < wantRounds; n++ {
+		if n > 0 && time.Now().After(deadline) {
 			break
 		}
-		r, err := m.round(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s %v %s: %w", c.Name, c.Shape, c.ISA, err)
+		counts := true
+		for _, m := range meters {
+			r, err := m.round(ctx)
+			if err != nil {
+				return nil, m.wrap(err)
+			}
+			m.rounds = append(m.rounds, r)
+			counts = counts && r.counts
 		}
-		rounds = append(rounds, r)
-		if r.counts {
+		for _, m := range meters {
+			m.rounds[n].counts = counts
+		}
+		if counts {
 			counted++
 		}
 	}
 	var rows []Row
-	for i, threads := range c.Threads {
-		row := c.row(rounds, i)
-		row.Threads, row.Accuracy = threads, accuracy[i]
-		rows = append(rows, row)
+	for _, m := range meters {
+		for i, threads := range m.c.Threads {
+			row := m.c.row(m.rounds, i)
+			row.Threads, row.Accuracy = threads, m.accuracy[i]
+			rows = append(rows, row)
+		}
 	}
 	return rows, nil
+}
+
+// wrap names the case in an error.
+func (m *meter) wrap(err error) error {
+	return fmt.Errorf("%s %v %s: %w", m.c.Name, m.c.Shape, m.c.ISA, err)
 }
 
 func (m *meter) open() (err error) {

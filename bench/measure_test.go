@@ -125,3 +125,32 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("canceled: %v", err)
 	}
 }
+
+// Cases in turns have the same rounds: after the first run of each, none runs
+// twice before the other has.
+func TestMeasureInTurns(t *testing.T) {
+	var order []string
+	named := func(name string) Case {
+		return Case{Name: name, ISA: Generic, Work: 1, Threads: []int{1}, Run: func(context.Context, int) error {
+			order = append(order, name)
+			time.Sleep(2 * sampleTime) // once a round
+			return nil
+		}}
+	}
+	rows, err := MeasureInTurns(t.Context(), 10*time.Second, named("a"), named("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || rows[0].Name != "a" || rows[1].Name != "b" || rows[0].Noisy != rows[1].Noisy {
+		t.Errorf("rows %v", rows)
+	}
+	const warmUp = 4 // two runs of each
+	if len(order) < warmUp+2*wantRounds {
+		t.Fatalf("runs %v", order)
+	}
+	for i, name := range order[warmUp:] {
+		if want := []string{"a", "b"}[i%2]; name != want {
+			t.Fatalf("run %d is of %s, want %s", i, name, want)
+		}
+	}
+}
