@@ -44,7 +44,7 @@ type partBuilder struct {
 }
 
 func (g *Gemm) newPart(name string, use loop.Use) *partBuilder {
-	b := startPart(g.Loops(), g.Params, g.DType, name, use)
+	b := startPart(g.Loops(), g.Params, g.DType.Compute(), name, use)
 	b.g = g
 	return b
 }

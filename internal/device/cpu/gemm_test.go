@@ -37,6 +37,9 @@ type gemmTest struct {
 	g    *template.Gemm
 	env  ir.Env
 	data [][]byte // of each param
+
+	weights map[int]*buffer // params that are these buffers, without guards
+	status  []int64         // of the last run
 }
 
 // build makes the template and random contents.
@@ -159,7 +162,7 @@ func (t *gemmTest) reference(tb testing.TB) [][]byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := loop.Interpret(k, &loop.Args{Buffers: bufs, Sizes: t.env, Start: lo, End: hi}); err != nil {
+	if err := loop.Interpret(k, &loop.Args{Buffers: bufs, Sizes: t.env, Start: lo, End: hi, Status: make([]int64, t.g.Slots)}); err != nil {
 		tb.Fatal(err)
 	}
 	return bufs
@@ -196,7 +199,8 @@ func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, 
 	tb.Helper()
 	plan := &schedule.Plan{}
 	args := &schedule.Kernel{Name: t.g.Name, Work: t.g}
-	r := &binding{module: &module{device: d, plan: plan}, env: t.env, kernel: args, workers: workers}
+	t.status = make([]int64, t.g.Slots)
+	r := &binding{module: &module{device: d, plan: plan}, env: t.env, kernel: args, workers: workers, status: t.status}
 	var guards []*jit.Guarded
 	for i, data := range t.data {
 		var g *jit.Guarded
@@ -217,8 +221,11 @@ func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, 
 		}
 		plan.Buffers = append(plan.Buffers, schedule.Buffer{Kind: kind})
 		args.Args = append(args.Args, i)
-		r.params = append(r.params, &buffer{data: g.Bytes()})
-		r.ptrs = append(r.ptrs, g.Pointer())
+		b, at := &buffer{data: g.Bytes()}, g.Pointer()
+		if w := t.weights[i]; w != nil {
+			b, at = w, w.pointer()
+		}
+		r.params, r.ptrs = append(r.params, b), append(r.ptrs, at)
 	}
 	step, err := k.bind(r)
 	if err != nil {

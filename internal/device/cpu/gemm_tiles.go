@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -35,6 +36,9 @@ func newTileSet(isa x86.ISA, columns bool) lazyTiles {
 }
 
 func mapTiles(isa x86.ISA, tile x86.GemmTile, columns bool) (*tileSet, error) {
+	if width := tile.Vectors * x86.GemmLanes(isa); width%x86.PackedCols != 0 {
+		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)
+	}
 	g, err := x86.EmitGemm(isa, tile, columns)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,225 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// Sizes around the edges of tiles, panels and blocks of k, and empty ones.
+func TestGemmEdges(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	devices := gemmDevices(t)
+	ks := []int{0, 1, 15, 16, 17, 511, 512, 513, 1024, 1030}
+	rows := []int{0, 1, 5, 6, 7, 13}
+	cols := []int{0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70}
+	xs, ys := []string{"plain", "transposed", "relu"}, []string{"plain", "transposed", "scaled"}
+	for i := range 48 {
+		c := gemmCase{
+			size: gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
+			x: xs[rng.IntN(3)], y: ys[rng.IntN(3)], out: []string{"plain", "bias"}[rng.IntN(2)], const_: rng.IntN(2) == 0, ints: rng.IntN(3) == 0,
+		}
+		test := c.build(rng)
+		want := test.reference(t)
+		for _, d := range devices {
+			if d.isa == Generic && !c.ints {
+				continue
+			}
+			test.check(t, fmt.Sprintf("%v %v", c, d.isa), test.run(t, d, test.compile(t, d), 1+rng.IntN(3), rng.IntN(2) == 0), want)
+		}
+	}
+}
+
+// A row's results have the same bits whatever else the product holds, however
+// it is cut, and whatever tiles compute it; also those of AVX2 and AVX-512.
+func TestGemmSameBits(t *testing.T) {
+	const most, cols, k = 61, 150, 1100
+	c := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", x: "plain", y: "plain", out: "bias", const_: true}
+	test := c.build(rand.New(rand.NewPCG(7, 8)))
+	var want []byte
+	for _, d := range gemmDevices(t) {
+		if d.isa == Generic {
+			continue
+		}
+		tiles := []x86.GemmTile{{Rows: 6, Vectors: 2}, {Rows: 3, Vectors: 2}}
+		if d.isa == AVX512 {
+			tiles = []x86.GemmTile{{Rows: 6, Vectors: 4}, {Rows: 14, Vectors: 2}, {Rows: 2, Vectors: 1}}
+		}
+		for _, tile := range tiles {
+			set, err := mapTiles(d.target(), tile, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := test.compile(t, d).(*gemmKernel)
+			made.tiles = set
+			for _, rows := range []int{most, 1, 2, 7, 40} {
+				part := *test
+				part.env = ir.Env{"m": rows}
+				part.data = slices.Clone(test.data)
+				for i, p := range test.g.Params {
+					n, err := p.Len.Eval(part.env)
+					if err != nil {
+						t.Fatal(err)
+					}
+					part.data[i] = test.data[i][:n*p.DType.Size()]
+				}
+				got := part.run(t, d, made, 1+rows%3, false)
+				out := got[len(got)-1]
+				if want == nil {
+					want = out
+				}
+				if at := firstDifference(out, want[:len(out)]); at >= 0 {
+					t.Fatalf("%v tile %v, %d rows: byte %d differs", d.isa, tile, rows, at)
+				}
+			}
+		}
+	}
+}
+
+// Products of 16-bit floats are sums in f32, rounded once.
+func TestGemmHalf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, dt := range []ir.DType{ir.BF16, ir.F16} {
+		for _, size := range []gemmSize{{1, 9, 70, 33}, {2, 5, 17, 600}} {
+			c := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true}
+			test := c.build(rng)
+			test.asType(dt, rng)
+			want := test.reference(t)
+			for _, d := range gemmDevices(t) {
+				if d.isa != Generic {
+					test.check(t, fmt.Sprintf("%v %v %v", dt, size, d.isa), test.run(t, d, test.compile(t, d), 2, false), want)
+				}
+			}
+		}
+	}
+}
+
+// asType makes a plain product of f32 one of d.
+func (t *gemmTest) asType(d ir.DType, rng *rand.Rand) {
+	g := t.g
+	g.DType, g.Acc.DType = d, d
+	for i := range g.Params {
+		g.Params[i].DType = d
+		n, _ := g.Params[i].Len.Eval(t.env)
+		t.data[i] = make([]byte, n*d.Size())
+		for j := range n { // between 1 and 2, or of either sign below
+			bits := uint16(0x3F80 | rng.IntN(0x80) | rng.IntN(2)<<15)
+			if d == ir.F16 {
+				bits = uint16(0x3C00 | rng.IntN(0x400) | rng.IntN(2)<<15)
+			}
+			t.data[i][2*j], t.data[i][2*j+1] = byte(bits), byte(bits>>8)
+		}
+	}
+	as := func(e *loop.Expr) *loop.Expr { return loop.Load(e.Param, d, e.Args[0], nil) }
+	g.X, g.Y = as(g.X), as(g.Y)
+	s := g.Epilogue[0].(*loop.Store)
+	g.Epilogue = []loop.Stmt{&loop.Store{Param: s.Param, Index: s.Index, Value: g.Acc.Ref()}}
+}
+
+// Two programs that multiply by one weight share what is packed of it, though
+// they number their params differently; another expression of it is another
+// pack.
+func TestGemmSharedPack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, d := range gemmDevices(t) {
+		size := gemmSize{1, 8, 40, 24}
+		first := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true, ints: true}.build(rng)
+		second := gemmCase{size: size, x: "plain", y: "plain", out: "bias", const_: true, ints: true}.build(rng)
+		third := gemmCase{size: gemmSize{1, 8, 24, 40}, x: "plain", y: "transposed", out: "plain", const_: true, ints: true}.build(rng)
+		weight := &buffer{data: first.data[1]}
+		for i, test := range []*gemmTest{first, second, third} {
+			test.weights = map[int]*buffer{1: weight}
+			test.data[1] = weight.data
+			test.check(t, fmt.Sprintf("%v product %d", d.isa, i), test.run(t, d, test.compile(t, d), 1, false)[2:], test.reference(t)[2:])
+		}
+		n := 0
+		weight.packs.Range(func(any, any) bool { n++; return true })
+		if n != 2 {
+			t.Errorf("%v: %d packs of one weight, want 2", d.isa, n)
+		}
+	}
+}
+
+// Every element belongs to one task, whatever the sizes and the workers.
+func TestGemmPlan(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for range 300 {
+		s := gemmSize{1 + rng.IntN(4), 1 + rng.IntN(300), 1 + rng.IntN(500), rng.IntN(3000)}
+		tile := x86.GemmTile{Rows: 1 + rng.IntN(14), Vectors: 1 + rng.IntN(4)}
+		p := planGemm(s, 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
+		seen := map[[3]int]int{}
+		for task := range p.tasks() {
+			a := p.area(task)
+			for b := a.batch0; b < a.batch1; b++ {
+				for r := a.row0; r < a.row1; r++ {
+					for c := a.col0; c < a.col1; c++ {
+						seen[[3]int{b, r, c}]++
+					}
+				}
+			}
+		}
+		if len(seen) != p.batch*p.rowPanels*p.panels {
+			t.Fatalf("%+v: %d blocks of %d", p, len(seen), p.batch*p.rowPanels*p.panels)
+		}
+		for at, n := range seen {
+			if n != 1 {
+				t.Fatalf("%+v: block %v belongs to %d tasks", p, at, n)
+			}
+		}
+		for i := range p.rowPanels {
+			if n := p.row(i+1) - p.row(i); n < 1 || n > tile.Rows {
+				t.Fatalf("%+v: row panel %d has %d rows", p, i, n)
+			}
+		}
+		last := 0
+		for b := range p.kBlocks {
+			n := p.kStart(b+1) - p.kStart(b)
+			if p.kStart(b) != last || n > p.maxK() || n > template.SumBlock {
+				t.Fatalf("%+v: block %d of k begins at %d and has %d", p, b, p.kStart(b), n)
+			}
+			last += n
+		}
+		if last != p.k {
+			t.Fatalf("%+v: blocks of k end at %d", p, last)
+		}
+	}
+}
+
+// An index outside its table in an operand sets the status word, and reads
+// nothing.
+func TestGemmStatus(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, d := range gemmDevices(t) {
+		for _, bad := range []bool{false, true} {
+			c := gemmCase{size: gemmSize{1, 7, 20, 9}, x: "plain", y: "plain", out: "plain", ints: true}
+			test := c.build(rng)
+			g := test.g
+			// The rows of X are those that a list of i32 names.
+			g.Params = append(g.Params, loop.Param{Name: "rows", DType: ir.I32, Len: g.Rows, Use: loop.Read})
+			list := make([]byte, 4*c.size.rows)
+			for i := range c.size.rows {
+				list[4*i] = byte(i * 3 % c.size.rows)
+			}
+			if bad {
+				list[4*5] = byte(c.size.rows)
+			}
+			test.data = append(test.data, list)
+			row := loop.Index(loop.Apply(ir.Cast, ir.I64, loop.Load(len(g.Params)-1, ir.I32, g.Row.Ref(), nil)), g.Rows, 0)
+			g.X = loop.Load(0, ir.F32, loop.AddIndex(loop.MulIndex(row, loop.SizeOf(g.K)), g.Inner.Ref()), nil)
+			g.Slots = 1
+			got := test.run(t, d, test.compile(t, d), 2, false)
+			if (test.status[0] != 0) != bad {
+				t.Errorf("%v: status %d for an index outside: %v", d.isa, test.status[0], bad)
+			}
+			if !bad {
+				test.check(t, d.isa.String(), got, test.reference(t))
+			}
+		}
+	}
+}
