@@ -263,7 +263,9 @@ func Where(cond, x, y Tensor) Tensor {
 func (x Tensor) Cast(dt DType) Tensor {
 	v := x.load()
 	if v.err == nil && v.scalar {
-		return constant(dt, v.number)
+		if c := constant(dt, v.number); c.Err() == nil {
+			return c // with all digits, not by way of F32
+		}
 	}
 	if v.err == nil && v.DType == dt {
 		return x

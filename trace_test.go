@@ -26,6 +26,8 @@ func TestBroadcastAndScalars(t *testing.T) {
 	want[float32](t, x.Mul(Scalar(2)).Add(Of([]float32{10, 20}, 2)), 12, 24, 16, 28)
 	want[int64](t, Scalar(7).Sub(Of([]int64{1, 2}, 2)), 6, 5)
 	want[float32](t, Scalar(7).Sub(Scalar(2)), 5)
+	want[int32](t, Scalar(-1.5).Cast(I32), -1)
+	want[float64](t, Scalar(0.1).Cast(F64), 0.1)
 	want[float64](t, Scalar(0.1).Add(Of([]float64{0}, 1)), 0.1)
 }
 
