@@ -21,7 +21,7 @@ var expansions = []struct {
 	{ir.Exp2, math.Exp2, 1.3, 15},
 	{ir.Expm1, math.Expm1, 1.6, 18},
 	{ir.Log, math.Log, 1.1, 26},
-	{ir.Log2, math.Log2, 1.8, 26},
+	{ir.Log2, math.Log2, 1.88, 26},
 	{ir.Log1p, math.Log1p, 1.3, 24},
 	{ir.Sin, math.Sin, 1.2, 87},
 	{ir.Cos, math.Cos, 1.5, 85},
