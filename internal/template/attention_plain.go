@@ -20,8 +20,12 @@ type PlainRows struct {
 // PlainQ tells whether q is a PlainRows.
 func (t *Attention) PlainQ() (PlainRows, bool) { return t.plainRows(t.Q, t.QLen) }
 
-// PlainK tells whether k is a PlainRows, its heads being key heads.
+// PlainK and PlainV tell whether k or v is a PlainRows, its heads being key
+// heads.
 func (t *Attention) PlainK() (PlainRows, bool) { return t.plainRows(t.K, t.KLen) }
+
+// PlainV: see PlainK.
+func (t *Attention) PlainV() (PlainRows, bool) { return t.plainRows(t.V, t.KLen) }
 
 func (t *Attention) plainRows(e *loop.Expr, length ir.Dim) (PlainRows, bool) {
 	if e.Kind != loop.KindLoad || len(e.Args) != 1 {
@@ -45,7 +49,7 @@ func (t *Attention) plainRows(e *loop.Expr, length ir.Dim) (PlainRows, bool) {
 		switch {
 		case v.stride != nil:
 			*v.stride = stride
-		case !stride.IsInt(1) && t.Width > 1:
+		case !stride.IsInt(1):
 			return p, false
 		}
 	}

@@ -20,7 +20,7 @@ type attentionKernel struct {
 	inner *attentionSet
 
 	// Rows of q or k that lie in memory as they are are used in place.
-	q, k         rowsAt
+	q, k, v      rowsAt
 	copyQ, copyK *part // nil: in place
 	packV        *part
 	score        *part // nil: the softmax kernel multiplies by scale
@@ -87,6 +87,7 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	k.rowState = k.wideV + tiles.lanes
 	k.q.PlainRows, k.q.plain = t.PlainQ()
 	k.k.PlainRows, k.k.plain = t.PlainK()
+	k.v.PlainRows, k.v.plain = t.PlainV()
 	parts := []struct {
 		to   **part
 		make func() *template.Part

@@ -29,7 +29,9 @@ type attentionStep struct {
 	ptrs      []unsafe.Pointer
 	status    []int64
 	sequences *sequences
-	qAt, kAt  strides
+	qAt       strides
+	kAt, vAt  strides
+	fetches   bool // rows of the next head while one is computed
 
 	firstUnit []int // of each sequence, and behind the last
 	perTask   int
@@ -79,12 +81,15 @@ func (k *attentionKernel) bind(r *binding) (jit.Step, error) {
 	if s.sequences, err = newSequences(k.work, r); err != nil {
 		return nil, err
 	}
-	if s.qAt, err = k.q.strides(r.env); err != nil {
-		return nil, err
+	for _, o := range []struct {
+		to   *strides
+		from *rowsAt
+	}{{&s.qAt, &k.q}, {&s.kAt, &k.k}, {&s.vAt, &k.v}} {
+		if *o.to, err = o.from.strides(r.env); err != nil {
+			return nil, err
+		}
 	}
-	if s.kAt, err = k.k.strides(r.env); err != nil {
-		return nil, err
-	}
+	s.fetches = k.q.plain && k.k.plain && k.v.plain && k.work.Heads == k.work.KVHeads
 	if err := s.cut(r.workers); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,12 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 
 // row0 is the address of a row.
 func (a *strides) row0(ptrs []unsafe.Pointer, seq, head, i int) unsafe.Pointer {
-	return unsafe.Add(ptrs[a.param], 4*(a.base+seq*a.seq+head*a.head+i*a.row))
+	return unsafe.Add(ptrs[a.param], a.offset(seq, head, i))
+}
+
+// offset is where a row begins, in bytes.
+func (a *strides) offset(seq, head, i int) int {
+	return 4 * (a.base + seq*a.seq + head*a.head + i*a.row)
 }
 
 // wideValues is the elements of a packed row of values.
@@ -208,7 +213,7 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 	g := &w.gemm
 	g.SetK(t.Width)
 	g.Continue = 0
-	g.LDA, g.LDB, g.PanelB = uintptr(4*stride), uintptr(4*width), uintptr(4*width*t.Width)
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*t.Width)
 	g.LDC, g.LDAhead = uintptr(4*strideS), uintptr(4*strideS)
 	s.eachTile(k, func(r, n int) {
 		g.A = unsafe.Add(rows, 4*stride*r)
@@ -249,11 +254,42 @@ func (s *attentionStep) weights(w *attentionWorker, k *scoreBlock, strideS int, 
 	if started {
 		a.Rescale = a.Top
 	}
+	s.fetchNext(w, k)
 	a.Scale, a.Fill = s.scale, float32(math.Inf(-1))
 	if s.scale < 0 {
 		a.Fill = float32(math.Inf(1))
 	}
 	jit.Call(s.inner.softmax, unsafe.Pointer(a))
+}
+
+// fetchNext has the softmax kernel fetch rows of the head that comes next, at
+// the block's positions.
+func (s *attentionStep) fetchNext(w *attentionWorker, k *scoreBlock) {
+	a := &w.softmax
+	a.FetchBytes = 0
+	if !s.fetches {
+		return
+	}
+	seq, head, q, kv := k.seq, k.kvHead+1, k.first, k.first
+	if s.work.Attr.Ragged {
+		q, kv = q+k.q0, kv+k.k0
+	}
+	if head == s.work.KVHeads {
+		if seq, head = seq+1, 0; seq == s.sequences.count {
+			return
+		}
+		if s.work.Attr.Ragged {
+			q, kv = k.first+k.q1, k.first+k.k1
+		}
+	}
+	a.FetchBytes = uintptr(4 * s.work.Width)
+	for i, o := range []struct {
+		at *strides
+		i  int
+	}{{&s.qAt, q}, {&s.kAt, kv}, {&s.vAt, kv}} {
+		a.Fetch[i] = uintptr(s.ptrs[o.at.param]) + uintptr(o.at.offset(seq, head, o.i))
+		a.LDFetch[i] = uintptr(4 * o.at.row)
+	}
 }
 
 // weightedSums adds the values times their weights. Keys that only some rows
@@ -268,7 +304,7 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 	if started {
 		g.Continue = 1
 	}
-	g.LDA, g.LDB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*stride*k.keys)
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*k.keys)
 	g.LDC, g.LDAhead = uintptr(4*s.rowState), uintptr(4*s.rowState)
 	tile := func(r, rows, from, to int) {
 		g.SetK(to - from)

@@ -27,6 +27,10 @@ import (
 // them. The state of a row holds top at the byte offset Top and total behind
 // it. With Rescale = 0 there is no state yet: top is -Inf and total 0.
 //
+// For each row it fetches FetchBytes bytes at each of Fetch, which move on by
+// LDFetch from row to row, into the second cache: rows of operands lie too far
+// apart for the processor to guess the next.
+//
 // The sum runs by lanes, a lane being the offset in the row modulo a vector,
 // and then over the lanes in one fixed order: zeros around a Range do not
 // change it.
@@ -43,6 +47,10 @@ type SoftmaxArgs struct {
 	Rescale  uintptr // a multiple of a vector
 	Scale    float32
 	Fill     float32 // an infinity that Scale makes negative
+
+	Fetch      [3]uintptr // no pointers: they may lie beyond what they walk over
+	LDFetch    [3]uintptr
+	FetchBytes uintptr // 0: nothing is fetched
 }
 
 // Offsets of SoftmaxArgs' fields, as the code knows them; a test compares.
@@ -59,6 +67,9 @@ const (
 	softmaxRescale  = 72
 	softmaxScale    = 80
 	softmaxFill     = 84
+	softmaxFetch    = 88
+	softmaxLDFetch  = 112
+	softmaxBytes    = 136
 )
 
 // TurnRowsArgs is what the kernel that packs keys gets in RDI: it writes

@@ -19,6 +19,7 @@ const (
 	sLeft   = asm.R10
 	sTemp   = asm.R11
 	sStart  = asm.RBX
+	sFetch  = asm.R12 // and the two behind it
 
 	sScale = asm.V(0)
 	sTop   = asm.V(1)
@@ -43,13 +44,15 @@ func (g *softmaxGen) kernel() error {
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{sScores, softmaxScores}, {sState, softmaxState}, {sRanges, softmaxRanges}, {sRows, softmaxRows}, {sStart, softmaxStart}, {sEnd, softmaxEnd}} {
+	}{{sScores, softmaxScores}, {sState, softmaxState}, {sRanges, softmaxRanges}, {sRows, softmaxRows}, {sStart, softmaxStart}, {sEnd, softmaxEnd},
+		{sFetch, softmaxFetch}, {sFetch + 1, softmaxFetch + 8}, {sFetch + 2, softmaxFetch + 16}} {
 		g.Op(asm.MOV, l.reg, asm.Ptr(argsReg, l.at))
 	}
 	g.Op(asm.ADD, sState, asm.Ptr(argsReg, softmaxTop))
 	g.Op(asm.VBROADCASTSS, sScale, asm.Ptr(argsReg, softmaxScale))
 	g.Align(32)
 	row := g.Here()
+	g.fetch()
 	g.fill()
 	g.max()
 	if err := g.weights(); err != nil {
@@ -64,6 +67,27 @@ func (g *softmaxGen) kernel() error {
 	g.Op(asm.SUB, sRows, asm.Imm(1))
 	g.J(asm.NE, row)
 	return nil
+}
+
+// fetch fetches what Fetch points at.
+func (g *softmaxGen) fetch() {
+	const line = 64
+	none := g.NewLabel()
+	g.Op(asm.MOV, sLeft, asm.Ptr(argsReg, softmaxBytes))
+	g.Op(asm.XOR, sAt.R32(), sAt.R32())
+	g.Op(asm.TEST, sLeft, sLeft)
+	g.J(asm.EQ, none)
+	again := g.Here()
+	for i := range asm.R(3) {
+		g.Op(asm.PREFETCHT1, asm.Idx(sFetch+i, sAt, 1, 0))
+	}
+	g.Op(asm.ADD, sAt, asm.Imm(line))
+	g.Op(asm.CMP, sAt, sLeft)
+	g.J(asm.ULT, again)
+	for i := range 3 {
+		g.Op(asm.ADD, sFetch+asm.R(i), asm.Ptr(argsReg, softmaxLDFetch+8*i))
+	}
+	g.Bind(none)
 }
 
 // fill makes the scores outside of the row's range ones without weight.
