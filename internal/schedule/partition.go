@@ -16,6 +16,7 @@ type partition struct {
 	out   []bool // by ID: is an output
 
 	root   []bool   // by ID
+	size   []int    // by ID: operations inlined into it, about
 	group  []*group // by ID, of roots
 	groups []*group // by first member
 }
@@ -31,6 +32,7 @@ type group struct {
 	// A group around an anchor has it as first member. With an epilogue the
 	// last member is what is stored, the anchor itself stays in registers.
 	anchor *ir.Node
+	size   int               // operations that the members inline
 	spine  map[*ir.Node]bool // nodes from the anchor to the stored one
 }
 
@@ -96,6 +98,32 @@ func (s *partition) markRoots() {
 			s.needView(n.In[0])
 		}
 	}
+	s.limitSize()
+}
+
+// maxInlined bounds the operations of one kernel's expression: registers are
+// few, and what walks expressions stays linear in the graph.
+const maxInlined = 256
+
+// limitSize makes roots so that no expression grows without bound.
+func (s *partition) limitSize() {
+	size := make([]int, len(s.g.Nodes))
+	s.size = size
+	for _, n := range s.g.Nodes {
+		if n.Op.Class() == ir.ClassLeaf || n.Op == ir.Get {
+			continue
+		}
+		total := 1
+		for _, in := range n.In {
+			if !s.isBuffer(in) {
+				total += size[in.ID]
+			}
+		}
+		size[n.ID] = min(total, 2*maxInlined)
+		if total > maxInlined && n.Op.Pointwise() {
+			s.root[n.ID] = true
+		}
+	}
 }
 
 // needView makes roots so that n is a buffer seen through index arithmetic
@@ -154,17 +182,17 @@ func (s *partition) makeGroups() {
 			s.anchorGroup(n)
 			continue
 		}
-		if g := s.joinRows(n); g != nil {
+		g := s.joinRows(n)
+		if g == nil {
+			g = s.joinPointwise(n)
+		}
+		if g != nil {
 			g.members = append(g.members, n)
+			g.size += s.size[n.ID]
 			s.group[n.ID] = g
 			continue
 		}
-		if g := s.joinPointwise(n); g != nil {
-			g.members = append(g.members, n)
-			s.group[n.ID] = g
-			continue
-		}
-		g := &group{members: []*ir.Node{n}, full: n.Shape}
+		g = &group{members: []*ir.Node{n}, full: n.Shape, size: s.size[n.ID]}
 		if n.Op.Class() == ir.ClassReduce {
 			g.rows, g.full, g.axes = true, n.In[0].Shape, n.Attr.Axes
 		}
@@ -199,7 +227,7 @@ func (s *partition) joinRows(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if !g.rows || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+		if !g.rows || g.size+s.size[n.ID] > 2*maxInlined || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
 			continue
 		}
 		if s.touches(n, g) && !s.cyclic(n, g) {
@@ -378,7 +406,7 @@ func (s *partition) joinPointwise(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
+		if g.anchor != nil || g.rows || g.size+s.size[n.ID] > 2*maxInlined || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
 			continue
 		}
 		if s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {

@@ -73,7 +73,7 @@ func (s *partition) shareExpensive() bool {
 			again = again || u.Op == ir.Expand && s.repeats(n, u, set)
 		}
 		in[i] = set
-		if !n.Op.Pointwise() || constant(n) {
+		if !n.Op.Pointwise() || len(set) < 2 && !again || constant(n) {
 			continue
 		}
 		c := s.cost(n)

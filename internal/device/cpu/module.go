@@ -119,6 +119,9 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 		return err
 	}
 	defer func() { _ = arena.Close() }()
+	if err := m.emptyIndexed(mem, b.Env); err != nil {
+		return err
+	}
 	r := &binding{module: m, env: b.Env, workers: m.device.workers()}
 	defer r.close()
 	slots := 0

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -34,6 +35,22 @@ func (m *module) indexErrors(steps []jit.Step, mem []place, env ir.Env) error {
 				return err
 			}
 			return findIndex(check.Op, m.plan.Buffers[check.Buffer].DType, mem[check.Buffer].bytes, size)
+		}
+	}
+	return nil
+}
+
+// emptyIndexed refuses indices into nothing: there is no element that a kernel
+// could read instead.
+func (m *module) emptyIndexed(mem []place, env ir.Env) error {
+	for _, k := range m.plan.Kernels {
+		for _, c := range k.Checks {
+			if c.Buffer < 0 || len(mem[c.Buffer].bytes) == 0 || c.Size.Static() {
+				continue
+			}
+			if size, err := c.Size.Eval(env); err != nil || size == 0 {
+				return errors.Join(err, &device.IndexError{Op: c.Op.String(), Size: 0})
+			}
 		}
 	}
 	return nil
