@@ -107,9 +107,8 @@ func gemmError(s gemmShape, x, w, y []float32) float64 {
 			}
 		}
 		for j, v := range y[row*s.n : (row+1)*s.n] {
-			e := math.Abs(float64(v) - sum[j])
-			if !(e <= worst*size[j]) { // also where v is NaN
-				worst = e / size[j]
+			if e := math.Abs(float64(v) - sum[j]); e != 0 {
+				worst = max(worst, e/size[j]) // NaN stays
 			}
 		}
 	}

@@ -72,6 +72,8 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.resolve(cmd) },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+
+		SuggestionsMinimumDistance: 2, // edits
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.flags.register(root.PersistentFlags())

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/bench"
+)
+
+// ok runs a command that must succeed without a word on standard error.
+func ok(t testing.TB, stdin string, args ...string) string {
+	t.Helper()
+	status, stdout, stderr := runCommand(t, nil, stdin, args...)
+	if status != 0 || stderr != "" {
+		t.Fatalf("%v: status %d, %s", args, status, stderr)
+	}
+	return stdout
+}
+
+// parse reads one JSON value a line; unknown fields are no fault.
+func parse[T any](t testing.TB, text string) []T {
+	t.Helper()
+	var all []T
+	for line := range strings.Lines(text) {
+		var v T
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func TestEmbed(t *testing.T) {
+	model := tiny(t, nil)
+	long := strings.Repeat("word ", 100)
+	texts := []string{"hello", "", "a longer text, with <html> & \"quotes\"", long}
+	byArgs := ok(t, "", append([]string{"embed", "--json", "--model", model}, texts...)...)
+	rows := parse[embedded](t, byArgs)
+	if len(rows) != len(texts) {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for i, tokens := range []int{3, 2, 0, tinyTokens} {
+		r := rows[i]
+		norm := 0.0
+		for _, v := range r.Embedding {
+			norm += float64(v) * float64(v)
+		}
+		if r.Index != i || len(r.Embedding) != tinyHidden || tokens > 0 && r.Tokens != tokens || norm == 0 || math.IsNaN(norm) {
+			t.Errorf("row %d: index %d, %d tokens, %d numbers", i, r.Index, r.Tokens, len(r.Embedding))
+		}
+	}
+	if got := ok(t, strings.Join(texts, "\n")+"\n", "embed", "--model", model); got != byArgs {
+		t.Error("lines give other rows than arguments")
+	}
+	if got := ok(t, strings.Join(texts, "\r\n"), "embed", "--model", model); got != byArgs {
+		t.Error("lines that end with carriage returns give other rows")
+	}
+	var quoted strings.Builder
+	for _, text := range texts {
+		line, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&quoted, "%s\n", line)
+	}
+	if got := ok(t, quoted.String(), "embed", "--jsonl", "--model", model); got != byArgs {
+		t.Error("JSON lines give other rows than arguments")
+	}
+}
+
+// Many lines come back in order, through many batches, each as if alone.
+func TestEmbedStream(t *testing.T) {
+	model := tiny(t, nil)
+	var in strings.Builder
+	const n = 3*batchTexts + 7
+	for i := range n {
+		fmt.Fprintf(&in, "text number %d\n", i%10)
+	}
+	rows := parse[embedded](t, ok(t, in.String(), "embed", "--model", model))
+	if len(rows) != n {
+		t.Fatalf("%d rows of %d", len(rows), n)
+	}
+	for i, r := range rows {
+		if r.Index != i || !slices.Equal(r.Embedding, rows[i%10].Embedding) {
+			t.Fatalf("row %d: index %d, or another vector than row %d", i, r.Index, i%10)
+		}
+	}
+}
+
+func TestLineTooLong(t *testing.T) {
+	status, _, stderr := runCommand(t, nil, "a\n"+strings.Repeat("x", maxLine+1), "tokenize", "--model", tiny(t, nil))
+	if status != 1 || !strings.Contains(stderr, "line 2 is longer") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+func TestTokenize(t *testing.T) {
+	rows := parse[tokenized](t, ok(t, "", "tokenize", "--json", "Unaffable", ""))
+	want := []string{"[CLS]", "una", "##ffa", "##ble", "[SEP]"}
+	if len(rows) != 2 || !slices.Equal(rows[0].Tokens, want) || !slices.Equal(rows[0].IDs, []int32{101, 14477, 20961, 3468, 102}) || rows[1].Index != 1 || len(rows[1].IDs) != 2 {
+		t.Errorf("%+v", rows)
+	}
+	long := parse[tokenized](t, ok(t, "", "tokenize", strings.Repeat("word ", 1000)))
+	if len(long[0].IDs) != 1002 {
+		t.Errorf("%d tokens of 1000 words: cut", len(long[0].IDs))
+	}
+}
+
+// What a terminal shows is for people.
+func TestReadable(t *testing.T) {
+	var b bytes.Buffer
+	a := &app{stdout: &b, terminal: true, env: environment{}.get}
+	out := newLines(&b)
+	if err := a.printEmbedding(out, embedded{3, 5, make([]float32, 100)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.printTokens(out, tokenized{1, []int32{7}, []string{"a\x1b[2J"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := "3\t5 tokens\t100 numbers: [0.0000 0.0000 0.0000 0.0000 0.0000 0.0000] ...\n1\t[7]\ta\ufffd[2J\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	if s := a.style(); !s.on && runtime.GOOS != "windows" {
+		t.Error("no colour on a terminal")
+	}
+	a.env = environment{"NO_COLOR": "1"}.get
+	if s := a.style(); s.on || s.paint(bold, "x") != "x" {
+		t.Error("colour with NO_COLOR")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{w: &b, what: "indexing", total: 4}
+	p.add(2)
+	p.end()
+	if want := "\rindexing [===============               ]  50 %"; !strings.HasPrefix(b.String(), want) || !strings.HasSuffix(b.String(), "\r") {
+		t.Errorf("%q", b.String())
+	}
+	(&progress{}).add(1)
+}
+
+func TestDevice(t *testing.T) {
+	var list deviceList
+	if err := json.Unmarshal([]byte(ok(t, "", "device", "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, d := range list.Devices {
+		kinds[d.Kind] = true
+		switch {
+		case d.Available && (!d.Verified || d.Reason != ""):
+			t.Errorf("%s computes wrong: %s", d.ID, d.Reason)
+		case !d.Available && (d.Reason == "" || d.Remedy == ""):
+			t.Errorf("%s is missing without reason or remedy", d.ID)
+		}
+		if d.ID == "cpu" && (d.Name == "" || d.Driver == "" || len(d.DTypes) == 0 || runtime.GOOS == "linux" && d.Memory == 0) {
+			t.Errorf("the cpu: %+v", d)
+		}
+	}
+	for _, k := range []string{"cpu", "cuda", "hip", "metal", "vulkan", "opencl"} {
+		if !kinds[k] {
+			t.Errorf("no word of %s", k)
+		}
+	}
+	if list.Best != bestDevice() {
+		t.Errorf("best is %q", list.Best)
+	}
+	text := ok(t, "", "device", "--device", "interp")
+	if !strings.Contains(text, "*  interp") || !strings.Contains(text, "ready") {
+		t.Errorf("no star at the device asked for:\n%s", text)
+	}
+}
+
+func TestGraph(t *testing.T) {
+	model := tiny(t, nil)
+	var list struct{ Stages []stage }
+	if err := json.Unmarshal([]byte(ok(t, "", "graph", model, "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list.Stages {
+		names = append(names, s.Name)
+	}
+	if !slices.Equal(names, stageNames) {
+		t.Fatalf("stages %v, want %v", names, stageNames)
+	}
+	weights := 4 * (tinyHidden*(tinyVocab+tinyPositions+2+2+4*tinyHidden+4+2*tinyInner+1+4) + tinyInner)
+	trace, simple, plan := list.Stages[0], list.Stages[1], list.Stages[3]
+	if trace.Bytes != weights || trace.Nodes < 40 || simple.Nodes > trace.Nodes || plan.Kernels < 1 || plan.Kernels > simple.Nodes {
+		t.Errorf("%+v, weights of %d bytes", list.Stages, weights)
+	}
+	for stage, say := range map[string]string{
+		"trace": "leaf 0", "simplify": "matmul", "partition": "  %", "plan": "k0 ", "loops": "for", "code": "",
+	} {
+		if text := ok(t, "", "graph", "--stage", stage, model); !strings.Contains(text, say) {
+			t.Errorf("stage %s says nothing of %q:\n%.500s", stage, say, text)
+		}
+	}
+	// Every node of the simplified graph that computes is in some kernel.
+	partition := ok(t, "", "graph", "--stage", "partition", model)
+	if n := strings.Count(partition, "= matmul"); n == 0 || n != strings.Count(ok(t, "", "graph", "--stage", "simplify", model), "= matmul") {
+		t.Errorf("%d products in kernels:\n%s", n, partition)
+	}
+	if dot := ok(t, "", "graph", "--dot", "--model", model); !strings.HasPrefix(dot, "digraph") {
+		t.Errorf("%.100s", dot)
+	}
+	if table := ok(t, "", "graph", model); !strings.HasPrefix(table, "STAGE") || strings.Count(table, "\n") != 1+len(stageNames) {
+		t.Errorf("%s", table)
+	}
+}
+
+// The model in the binary finds what is meant, whatever the words.
+func TestSearch(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"kitchen.md":      "# Dough\n\nMix flour, water and yeast, let it rise for an hour and put the loaf into a hot oven.\n\n# Soup\n\nBoil carrots and leek in salted water.\n",
+		"sub/engine.go":   "package engine\n\n// Start turns the crankshaft until the pistons fire.\nfunc Start() error {\n\treturn ignite()\n}\n",
+		"sub/weather.txt": "Heavy rain and strong winds are expected over the northern coast tomorrow.\n",
+		"binary":          "bread\x00bread",
+		"latin.txt":       "caf\xe9",
+		".hidden.txt":     "how to bake bread",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	search := func(args ...string) searchResult {
+		t.Helper()
+		var r searchResult
+		if err := json.Unmarshal([]byte(ok(t, "", append([]string{"search", "--json"}, args...)...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for query, want := range map[string]string{
+		"how do I bake bread":        "kitchen.md:1",
+		"storm forecast":             "sub/weather.txt:1",
+		"starting the car's motor":   "sub/engine.go:1",
+		"vegetable broth for dinner": "kitchen.md:1",
+	} {
+		r := search(query, dir)
+		rel, err := filepath.Rel(dir, r.Results[0].Path)
+		if got := fmt.Sprintf("%s:%d", filepath.ToSlash(rel), r.Results[0].Line); err != nil || got != want {
+			t.Errorf("%q finds %s, want %s", query, got, want)
+		}
+		if r.Query != query || r.Model != defaultModelName || r.Device != "cpu" || r.DType != "f32" || r.Files != 3 || r.Chunks != 3 || r.Embedded != 3 || r.IndexSeconds <= 0 || r.QuerySeconds <= 0 {
+			t.Errorf("%+v", r)
+		}
+		if (r.Skipped != skipped{Binary: 1, Encoding: 1}) {
+			t.Errorf("left out %+v", r.Skipped)
+		}
+		if !slices.IsSortedFunc(r.Results, func(a, b found) int { return int(math.Copysign(1, float64(b.Score-a.Score))) }) {
+			t.Error("results do not fall")
+		}
+	}
+	if r := search("-g", "*.go", "--top", "1", "--index", t.TempDir(), "bread", dir); len(r.Results) != 1 || !strings.HasSuffix(r.Results[0].Path, "engine.go") {
+		t.Errorf("%+v", r.Results)
+	}
+	text := ok(t, "", "search", "--top=1", "rain", dir)
+	if want := filepath.Join(dir, "sub", "weather.txt") + ":1  0."; !strings.HasPrefix(text, want) || !strings.Contains(text, "\n    Heavy rain") {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+func TestBest(t *testing.T) {
+	var x index
+	add := func(path string, line, end int, cosine float64) {
+		p := indexed{path: path, vector: []float32{float32(cosine), float32(math.Sqrt(1 - cosine*cosine))}}
+		p.Line, p.End = line, end
+		x.passages = append(x.passages, p)
+	}
+	add("a", 1, 5, 0.9)
+	add("a", 5, 9, 0.8) // overlaps a better one
+	add("a", 10, 12, 0.7)
+	add("a", 20, 22, 0.6) // the third of its file
+	add("b", 1, 2, 0.5)
+	places := func(top int) string {
+		var all []string
+		for _, f := range x.best([]float32{1, 0}, top) {
+			all = append(all, fmt.Sprint(f.Path, f.Line))
+		}
+		return strings.Join(all, " ")
+	}
+	for top, want := range map[int]string{1: "a1", 2: "a1 a10", 3: "a1 a10 b1", 4: "a1 a10 a20 b1", 9: "a1 a10 a20 b1"} {
+		if got := places(top); got != want {
+			t.Errorf("best %d: %s, want %s", top, got, want)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	got := excerpt("\n\tif x {\n\t\treturn \x1b[31m\n\n\t}\n1\n2\n3\n4\n5", 0)
+	if want := []string{"    if x {", "        return \ufffd[31m", "    }", "1", "2", "3", "..."}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := excerpt("  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 24); got[0] != "aaaaaaaaaaaaaaaaa..." {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	var r bench.Report
+	if err := json.Unmarshal([]byte(ok(t, "", "bench", "compile", "--json", "--model", tiny(t, nil))), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Results) != 2*len(bench.ISAs()) || r.Machine.Threads < 1 || r.Results[0].Seconds <= 0 || r.Results[0].Unit != "programs/s" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The accuracy that rows print is that of exact results, and sees errors.
+func TestBenchErrors(t *testing.T) {
+	s := gemmShape{m: 2, n: 2, k: 2}
+	x, w := []float32{1, 2, 3, 4}, []float32{1, -1, 2, 1}
+	if e := gemmError(s, x, w, []float32{5, 1, 11, 1}); e != 0 {
+		t.Errorf("error %v of an exact product", e)
+	}
+	if e := gemmError(s, x, w, []float32{5, 1, 11, 1.5}); e != 0.5/7 {
+		t.Errorf("error %v, want %v", e, 0.5/7)
+	}
+	nan := float32(math.NaN())
+	if e := gemmError(s, x, w, []float32{5, 1, nan, 1}); !math.IsNaN(e) {
+		t.Errorf("error %v of NaN", e)
+	}
+}
+
+func TestDrawShapes(t *testing.T) {
+	a, b, other := drawShapes(50, 1), drawShapes(50, 1), drawShapes(50, 2)
+	if !slices.Equal(a, b) || slices.Equal(a, other) {
+		t.Error("shapes depend on something else than the seed")
+	}
+	for _, s := range a {
+		if s.m < 1 || s.n < 16 || s.k < 16 || max(s.m, s.n, s.k) > 4096 || s.set != "drawn" {
+			t.Errorf("%+v", s)
+		}
+	}
+	if len(nineShapes()) != 9 {
+		t.Error("not nine")
+	}
+}
+
+// A text of 128 tokens takes the all-MiniLM-L6-v2 2.87 GFLOP.
+func TestEncoderFlops(t *testing.T) {
+	s := encoderSizes{Layers: 6, Hidden: 384, Inner: 1536}
+	if got := s.flops(1, 128) / 1e9; math.Abs(got-2.87) > 0.005 {
+		t.Errorf("%.3f GFLOP", got)
+	}
+}
+
+func TestMeminfo(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has /proc/meminfo")
+	}
+	if total, free := memory(); total == 0 || free > total {
+		t.Errorf("%d bytes, %d free", total, free)
+	}
+}

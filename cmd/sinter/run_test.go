@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// environment is the variables of one run.
+type environment map[string]string
+
+func (e environment) get(key string) string { return e[key] }
+
+// sinter runs the command.
+func runCommand(t testing.TB, env environment, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), args, strings.NewReader(stdin), &out, &errs, env.get)
+	return status, out.String(), errs.String()
+}
+
+func TestStatus(t *testing.T) {
+	model := tiny(t, nil)
+	broken := func(change func(name string, data []byte) []byte) string { return tiny(t, change) }
+	without := func(file string) string {
+		return broken(func(name string, data []byte) []byte {
+			if name == file {
+				return nil
+			}
+			return data
+		})
+	}
+	truncated := func(file string, n int) string {
+		return broken(func(name string, data []byte) []byte {
+			if name == file {
+				return data[:n]
+			}
+			return data
+		})
+	}
+	empty := t.TempDir()
+	for _, c := range []struct {
+		name   string
+		env    environment
+		stdin  string
+		args   []string
+		status int
+		say    string // in what goes to standard error
+	}{
+		{"no command", nil, "", nil, 2, "give a command"},
+		{"unknown command", nil, "", []string{"frobnicate"}, 2, `no command "frobnicate": there are bench`},
+		{"a later command", nil, "", []string{"train"}, 2, `no command "train"`},
+		{"nearly a command", nil, "", []string{"tokenise", "x"}, 2, "did you mean tokenize?"},
+		{"unknown flag", nil, "", []string{"embed", "--frob"}, 2, "sinter embed -h"},
+		{"flag without value", nil, "", []string{"embed", "--model"}, 2, "--model"},
+		{"a flag that is no number", nil, "", []string{"embed", "--threads", "many"}, 2, "threads"},
+		{"no threads", nil, "", []string{"embed", "--threads", "0"}, 2, "--threads 0"},
+		{"empty model", nil, "", []string{"embed", "--model", ""}, 2, "--model is empty"},
+		{"dtype for later", nil, "", []string{"embed", "--dtype", "int8"}, 2, "use f32"},
+		{"dtype of nobody", nil, "", []string{"embed", "--dtype", "f7"}, 2, "use f32"},
+		{"unknown device", nil, "", []string{"embed", "--device", "abacus", "x"}, 2, `--device: no device "abacus"`},
+		{"unknown device, by variable", environment{"SINTER_DEVICE": "abacus"}, "", []string{"embed", "x"}, 2, "SINTER_DEVICE: no device"},
+		{"threads, by variable", environment{"SINTER_THREADS": "-1"}, "", []string{"embed", "x"}, 2, "SINTER_THREADS"},
+		{"instruction set of nobody", environment{"SINTER_CPU": "mmx"}, "", []string{"embed", "x"}, 2, "SINTER_CPU"},
+		{"unknown pass", environment{"SINTER_NOOPT": "fma,frob"}, "", []string{"embed", "x"}, 2, `SINTER_NOOPT: no pass "frob"`},
+		{"a variable that a flag goes before", environment{"SINTER_DEVICE": "abacus"}, "", []string{"embed", "--device", "cpu", "--model", model, "x"}, 0, ""},
+		{"all passes off", environment{"SINTER_NOOPT": "all"}, "", []string{"embed", "--model", model, "x"}, 0, ""},
+		{"some passes off", environment{"SINTER_NOOPT": "fma, fuse,simplify/add-zero"}, "", []string{"embed", "--model", model, "x"}, 0, ""},
+		{"Go code alone", environment{"SINTER_CPU": "generic", "SINTER_THREADS": "1"}, "", []string{"embed", "--model", model, "x"}, 0, ""},
+
+		{"embed", nil, "", []string{"embed", "--model", model, "x", "y"}, 0, ""},
+		{"flags behind arguments", nil, "", []string{"embed", "x", "--model", model, "y"}, 0, ""},
+		{"embed nothing", nil, "", []string{"embed", "--model", model}, 0, ""},
+		{"embed an empty text", nil, "", []string{"embed", "--model", model, ""}, 0, ""},
+		{"jsonl and arguments", nil, "", []string{"embed", "--model", model, "--jsonl", "x"}, 2, "--jsonl"},
+		{"no JSON", nil, "\"a\"\nb\n", []string{"embed", "--model", model, "--jsonl"}, 1, "line 2: not a JSON string"},
+		{"null is no text", nil, "null\n", []string{"embed", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
+		{"a broken JSON string", nil, "\"a\n", []string{"tokenize", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
+		{"invalid UTF-8", nil, "", []string{"embed", "--model", model, "caf\xe9"}, 0, "text 0"},
+		{"invalid UTF-8, quiet", nil, "", []string{"embed", "--quiet", "--model", model, "caf\xe9"}, 0, ""},
+		{"no such model", nil, "", []string{"embed", "--model", "no/where/at/all", "x"}, 1, "no/where/at/all"},
+		{"an empty folder", nil, "", []string{"embed", "--model", empty, "x"}, 1, "config.json"},
+		{"tokens of an empty folder", nil, "", []string{"tokenize", "--model", empty, "x"}, 1, "tokenizer.json"},
+		{"no tokenizer", nil, "", []string{"embed", "--model", without("tokenizer.json"), "x"}, 1, "tokenizer.json"},
+		{"no weights", nil, "", []string{"embed", "--model", without("model.safetensors"), "x"}, 1, "model.safetensors"},
+		{"weights cut", nil, "", []string{"embed", "--model", truncated("model.safetensors", 5000), "x"}, 1, "model.safetensors"},
+		{"weights of 3 bytes", nil, "", []string{"search", "--model", truncated("model.safetensors", 3), "x", empty}, 1, "model.safetensors"},
+		{"configuration cut", nil, "", []string{"graph", truncated("config.json", 50)}, 1, "config.json"},
+		{"tokenizer cut", nil, "", []string{"tokenize", "--model", truncated("tokenizer.json", 5000), "x"}, 1, "tokenizer.json"},
+
+		{"no query", nil, "", []string{"search"}, 2, ""},
+		{"empty query", nil, "", []string{"search", " "}, 2, "the query is empty"},
+		{"query of no UTF-8", nil, "", []string{"search", "\xff"}, 2, "not valid UTF-8"},
+		{"no results wanted", nil, "", []string{"search", "--top", "0", "x"}, 2, "--top 0"},
+		{"rerank", nil, "", []string{"search", "--rerank", "x"}, 2, "not available yet"},
+		{"a bad glob", nil, "", []string{"search", "-g", "[", "x"}, 2, "-g: glob"},
+		{"index and none", nil, "", []string{"search", "--index", empty, "--no-index", "x"}, 2, "--no-index"},
+		{"no such path", nil, "", []string{"search", "--model", model, "x", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
+		{"nothing to search", nil, "", []string{"search", "--model", model, "x", empty}, 0, "no text found"},
+
+		{"graph of two models", nil, "", []string{"graph", model, "--model", empty}, 2, "give one"},
+		{"no such stage", nil, "", []string{"graph", model, "--stage", "dream"}, 2, "--stage"},
+		{"a stage the device lacks", nil, "", []string{"graph", model, "--stage", "loops", "--device", "interp"}, 1, "--device cpu"},
+		{"a page", nil, "", []string{"graph", model, "--html", "x.html"}, 2, "not available yet"},
+		{"drawing of a later stage", nil, "", []string{"graph", model, "--dot", "--stage", "plan"}, 2, "--dot"},
+		{"drawing as JSON", nil, "", []string{"graph", model, "--dot", "--json"}, 2, "give one"},
+
+		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},
+		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, embed or compile"},
+		{"unknown benchmark", nil, "", []string{"bench", "attention"}, 2, `no benchmark "attention"`},
+		{"benchmark of interp", nil, "", []string{"bench", "gemm", "--device", "interp"}, 2, "bench measures the cpu"},
+		{"benchmark above SINTER_CPU", environment{"SINTER_CPU": "generic"}, "", []string{"bench", "gemm", "--isa", "avx512"}, 2, "--isa"},
+		{"fewer than no shapes", nil, "", []string{"bench", "gemm", "--draw", "-1"}, 2, "--draw"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, stdout, stderr := runCommand(t, c.env, c.stdin, c.args...)
+			if status != c.status || !strings.Contains(stderr, c.say) || c.say == "" && status == 0 && stderr != "" {
+				t.Errorf("status %d, want %d; standard error:\n%s", status, c.status, stderr)
+			}
+			if status == 2 && (stdout != "" || !strings.Contains(stderr, "-h' for help")) {
+				t.Errorf("a fault of usage gives no hint, or output:\n%s%s", stderr, stdout)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	model := tiny(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting, write := io.Pipe() // input that never comes
+	defer write.Close()
+	var out bytes.Buffer
+	status := make(chan int)
+	go func() {
+		status <- run(ctx, []string{"embed", "--model", model}, waiting, &out, io.Discard, environment{}.get)
+	}()
+	cancel()
+	if got := <-status; got != statusInterrupted {
+		t.Errorf("status %d, want %d", got, statusInterrupted)
+	}
+	for _, args := range [][]string{{"search", "--model", model, "x", "."}, {"bench", "gemm"}, {"device"}} {
+		if got := run(ctx, args, strings.NewReader(""), io.Discard, io.Discard, environment{}.get); got != statusInterrupted {
+			t.Errorf("%v: status %d, want %d", args, got, statusInterrupted)
+		}
+	}
+}
+
+// failing is a writer to what nobody reads, or cannot.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestOutputFails(t *testing.T) {
+	model := tiny(t, nil)
+	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}} {
+		args = append(args, "--model", model)
+		for _, c := range []struct {
+			err    error
+			status int
+		}{{io.ErrClosedPipe, statusDone}, {os.ErrPermission, statusFailed}} {
+			var stderr bytes.Buffer
+			got := run(t.Context(), args, strings.NewReader(""), failing{c.err}, &stderr, environment{}.get)
+			if got != c.status || (stderr.Len() == 0) != (c.status == statusDone) {
+				t.Errorf("%v: %v gives status %d, want %d; standard error: %s", args, c.err, got, c.status, &stderr)
+			}
+		}
+	}
+	var stderr bytes.Buffer
+	in := io.MultiReader(strings.NewReader("a\n"), iotest.ErrReader(os.ErrPermission))
+	if got := run(t.Context(), []string{"embed", "--model", model}, in, io.Discard, &stderr, environment{}.get); got != statusFailed {
+		t.Errorf("input that fails: status %d: %s", got, &stderr)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"search"}, {"embed"}, {"tokenize"}, {"device"}, {"graph"}, {"bench"}, {"bench", "gemm"}} {
+		status, stdout, stderr := runCommand(t, nil, "", append(args, "-h")...)
+		if status != 0 || stderr != "" {
+			t.Errorf("%v -h: status %d, %s", args, status, stderr)
+		}
+		file := filepath.Join("testdata", "help", strings.Join(append([]string{"sinter"}, args...), "-")+".txt")
+		if *update {
+			if err := os.WriteFile(file, []byte(stdout), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stdout != string(want) {
+			t.Errorf("%v -h prints\n%s\nwant\n%s", args, stdout, want)
+		}
+	}
+}
