@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,9 +14,6 @@ import (
 	"github.com/sinterml/sinter/internal/reftest"
 	"github.com/sinterml/sinter/safetensors"
 )
-
-// devices are what TestReference runs on: all must agree with the reference.
-var devices = []string{"interp"}
 
 type referenceCase struct {
 	Name, Op        string
@@ -43,22 +41,38 @@ func TestReferenceOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for _, name := range devices {
-		d, err := sinter.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range list.Cases {
-			t.Run(name+"/"+c.Name, func(t *testing.T) { c.run(t, d, file, list.Rtol) })
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
+	for name, d := range referenceDevices(t) {
+		for _, noOpt := range [][]string{nil, {"all"}} {
+			for _, c := range list.Cases {
+				t.Run(fmt.Sprint(name, noOpt, "/", c.Name), func(t *testing.T) {
+					c.run(t, file, list.Rtol, sinter.Options{Device: d, NoOpt: noOpt, Check: true})
+				})
+			}
 		}
 	}
 }
 
-func (c *referenceCase) run(t *testing.T, d *sinter.Device, file *safetensors.File, rtol float64) {
-	ctx := sinter.WithDevice(context.Background(), d)
+// referenceDevices are the referee and every instruction set of the processor.
+func referenceDevices(t *testing.T) map[string]*sinter.Device {
+	all := map[string]*sinter.Device{}
+	add := func(name string, d *sinter.Device, err error) {
+		if err != nil { // an instruction set that this processor lacks
+			t.Logf("%s: %v", name, err)
+			return
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		all[name] = d
+	}
+	d, err := sinter.Open("interp")
+	add("interp", d, err)
+	for _, isa := range []string{"avx512", "avx2", "generic"} {
+		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
+		add(isa, d, err)
+	}
+	return all
+}
+
+func (c *referenceCase) run(t *testing.T, file *safetensors.File, rtol float64, o sinter.Options) {
 	build := referenceOps[c.Op]
 	if build == nil {
 		t.Fatalf("no operator %q", c.Op)
@@ -68,13 +82,18 @@ func (c *referenceCase) run(t *testing.T, d *sinter.Device, file *safetensors.Fi
 	for _, name := range c.Inputs {
 		s := find(t, file, name)
 		in = append(in, sinter.Weight(s.Name, s.DType, s.Data, s.Shape...))
-		special = special || hasSpecial(s)
+		special = special || hasNaN(s)
 	}
 	var attrs referenceAttrs
 	if err := json.Unmarshal(c.Attrs, &attrs); err != nil {
 		t.Fatal(err)
 	}
-	outs, err := sinter.Eval(ctx, build(in, attrs)...)
+	p, err := sinter.Compile(sinter.Capture(build(in, attrs)...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	outs, err := p.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +116,10 @@ func find(t *testing.T, file *safetensors.File, name string) safetensors.Tensor 
 	return s
 }
 
-// hasSpecial tells whether an F32 input has infinities or NaN.
-func hasSpecial(s safetensors.Tensor) bool {
+// hasNaN tells whether an F32 input has NaN, as all cases of special values do.
+func hasNaN(s safetensors.Tensor) bool {
 	for i := 0; s.DType == sinter.F32 && i < len(s.Data); i += 4 {
-		f := math.Float32frombits(binary.LittleEndian.Uint32(s.Data[i:]))
-		if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+		if f := math.Float32frombits(binary.LittleEndian.Uint32(s.Data[i:])); f != f {
 			return true
 		}
 	}
@@ -115,7 +133,7 @@ var approximate = map[string]bool{"exp": true, "erf": true, "sigmoid": true, "ta
 // tolerance is how results are compared.
 type tolerance struct {
 	atol, rtol float64
-	special    bool // infinities and NaN among the inputs: by the bits
+	special    bool // NaN among the inputs: by the bits
 	exact      bool // finite results too
 	anyZero    bool // PyTorch's maximum of 0 and -0 is the first operand, ours is 0
 }
