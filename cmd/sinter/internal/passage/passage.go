@@ -36,11 +36,12 @@ type row struct {
 // Sections, such as the text under a heading or a declaration, stay apart
 // unless several together are short. A long one is cut where its paragraphs
 // end, into passages that overlap a little, for what is said at a cut would
-// else be in no passage whole.
+// else be in no passage whole. A copyright notice above the rest of a file is
+// left out: it is the same in all files.
 func (s Splitter) Split(name, text string) []Passage {
 	rows := s.rows(name, text)
 	var all []Passage
-	for from := 0; from < len(rows); {
+	for from := notice(rows); from < len(rows); {
 		to, tokens := section(rows, from)
 		for to < len(rows) { // short neighbours
 			next, more := section(rows, to)
@@ -79,6 +80,26 @@ func (s Splitter) rows(name, text string) []row {
 		}
 	}
 	return rows
+}
+
+// notice is the end of the first paragraph if that is a comment about
+// copyright, else 0.
+func notice(rows []row) int {
+	found := false
+	for i, r := range rows {
+		text := strings.TrimSpace(r.text)
+		if text == "" {
+			if _, more := join(rows[i:]); found && more {
+				return i
+			}
+			return 0
+		}
+		if unicode.IsLetter([]rune(text)[0]) {
+			return 0
+		}
+		found = found || strings.Contains(text, "Copyright") || strings.Contains(text, "SPDX-License-Identifier")
+	}
+	return 0
 }
 
 // section finds the end of the section that begins at from.
