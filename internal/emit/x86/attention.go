@@ -24,8 +24,9 @@ import (
 //
 // and sets the scores of Start to End outside of the Range to 0. Start and End
 // are byte offsets in a row, multiples of a vector, and a Range lies within
-// them. The state of a row holds top at the byte offset Top and total behind
-// it. With Rescale = 0 there is no state yet: top is -Inf and total 0.
+// them. The state of a row holds top at the byte offset Top, total behind it,
+// and has room for one more. With Rescale = 0 there is no state yet: top is
+// -Inf and total 0.
 //
 // For each row it fetches FetchBytes bytes at each of Fetch, which move on by
 // LDFetch from row to row, into the second cache: rows of operands lie too far

@@ -40,33 +40,46 @@ func emitSoftmax(a *asm.Asm) error {
 	return g.kernel()
 }
 
+// kernel makes three passes over the rows. In one, the steps of a row would
+// wait for each other, and loads for masked stores just in front of them; so
+// the processor overlaps the rows.
 func (g *softmaxGen) kernel() error {
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{sScores, softmaxScores}, {sState, softmaxState}, {sRanges, softmaxRanges}, {sRows, softmaxRows}, {sStart, softmaxStart}, {sEnd, softmaxEnd},
+	}{{sStart, softmaxStart}, {sEnd, softmaxEnd}, {sRanges, softmaxRanges},
 		{sFetch, softmaxFetch}, {sFetch + 1, softmaxFetch + 8}, {sFetch + 2, softmaxFetch + 16}} {
 		g.Op(asm.MOV, l.reg, asm.Ptr(argsReg, l.at))
 	}
-	g.Op(asm.ADD, sState, asm.Ptr(argsReg, softmaxTop))
+	g.eachRow(func() {
+		g.fetch()
+		g.fill()
+		g.Op(asm.ADD, sRanges, asm.Imm(16))
+	})
 	g.Op(asm.VBROADCASTSS, sScale, asm.Ptr(argsReg, softmaxScale))
+	g.eachRow(g.max)
+	var err error
+	g.eachRow(func() {
+		if err = g.weights(); err == nil {
+			err = g.state()
+		}
+	})
+	return err
+}
+
+// eachRow loops over the rows, with sScores and sState at each.
+func (g *softmaxGen) eachRow(body func()) {
+	g.Op(asm.MOV, sScores, asm.Ptr(argsReg, softmaxScores))
+	g.Op(asm.MOV, sState, asm.Ptr(argsReg, softmaxState))
+	g.Op(asm.ADD, sState, asm.Ptr(argsReg, softmaxTop))
+	g.Op(asm.MOV, sRows, asm.Ptr(argsReg, softmaxRows))
 	g.Align(32)
 	row := g.Here()
-	g.fetch()
-	g.fill()
-	g.max()
-	if err := g.weights(); err != nil {
-		return err
-	}
-	if err := g.state(); err != nil {
-		return err
-	}
+	body()
 	g.Op(asm.ADD, sScores, asm.Ptr(argsReg, softmaxLDScores))
 	g.Op(asm.ADD, sState, asm.Ptr(argsReg, softmaxLDState))
-	g.Op(asm.ADD, sRanges, asm.Imm(16))
 	g.Op(asm.SUB, sRows, asm.Imm(1))
 	g.J(asm.NE, row)
-	return nil
 }
 
 // fetch fetches what Fetch points at.
@@ -148,11 +161,18 @@ func (g *softmaxGen) offsets() asm.M {
 	return g.Vec(b)
 }
 
-// max finds the row's new top and what is safe to subtract: the top, or where
-// that is -Inf a number that leaves no weight to scores of -Inf.
+// The state of a row, behind its sums.
+const (
+	stateTop   = 0
+	stateTotal = 4
+	stateOld   = 8 // the top before
+)
+
+// max finds the row's new top.
 func (g *softmaxGen) max() {
 	const x = sX
 	g.Op(asm.VBROADCASTSS, sTop, g.F32(float32(math.Inf(-1))))
+	g.Op(asm.VMOVAPS, sOld, sTop, asm.L128)
 	g.Op(asm.MOV, sAt, sStart)
 	again := g.Here()
 	g.Op(asm.VMULPS, x, sScale, asm.Idx(sScores, sAt, 1, 0))
@@ -164,20 +184,22 @@ func (g *softmaxGen) max() {
 	fresh := g.NewLabel()
 	g.Op(asm.CMP, asm.Ptr(argsReg, softmaxRescale), asm.Imm(0))
 	g.J(asm.EQ, fresh)
-	g.Op(asm.VBROADCASTSS, sOld, asm.Ptr(sState, 0))
+	g.Op(asm.VMOVSS, sOld, asm.Ptr(sState, stateTop))
 	g.Op(asm.VMAXPS, sTop, sTop, sOld, asm.L128)
 	g.Bind(fresh)
-	g.Op(asm.VBROADCASTSS, sTop, sTop)
-	g.Op(asm.VMAXPS, sSafe, sTop, g.F32(-math.MaxFloat32))
+	g.Op(asm.VMOVSS, asm.Ptr(sState, stateOld), sOld)
+	g.Op(asm.VMOVSS, asm.Ptr(sState, stateTop), sTop)
 }
 
-// weights makes weights of scores and sums them. Only the sums depend on each
+// weights makes weights of scores and sums them. What is subtracted is the top,
+// or where that is -Inf a number that leaves no weight to -Inf. Only the sums depend on each
 // other: the processor works on several vectors at once by itself.
 func (g *softmaxGen) weights() error {
 	cell := asm.Idx(sScores, sAt, 1, 0)
+	g.Op(asm.VBROADCASTSS, sSafe, asm.Ptr(sState, stateTop))
+	g.Op(asm.VMAXPS, sSafe, sSafe, g.F32(-math.MaxFloat32))
 	g.Op(asm.VPXOR, sSum, sSum, sSum, asm.L128)
 	g.Op(asm.MOV, sAt, sStart)
-	g.Align(32)
 	again := g.Here()
 	g.Op(asm.VMULPS, sX, sScale, cell)
 	g.Op(asm.VSUBPS, sX, sX, sSafe)
@@ -218,11 +240,12 @@ func (g *softmaxGen) state() error {
 	g.Op(asm.MOV, sLeft, asm.Ptr(argsReg, softmaxRescale))
 	g.Op(asm.TEST, sLeft, sLeft)
 	g.J(asm.EQ, fresh)
-	g.Op(asm.VSUBPS, keep, sOld, sSafe)
+	g.Op(asm.VBROADCASTSS, keep, asm.Ptr(sState, stateOld))
+	g.Op(asm.VSUBPS, keep, keep, sSafe)
 	if err := g.exp(); err != nil {
 		return err
 	}
-	g.Op(asm.VMULSS, total, keep, asm.Ptr(sState, 4))
+	g.Op(asm.VMULSS, total, keep, asm.Ptr(sState, stateTotal))
 	g.Op(asm.VADDSS, sSum, sSum, total)
 	g.Op(asm.MOV, sTemp, sState)
 	g.Op(asm.SUB, sTemp, asm.Ptr(argsReg, softmaxTop))
@@ -233,7 +256,6 @@ func (g *softmaxGen) state() error {
 	g.Op(asm.SUB, sLeft, asm.Imm(g.vector))
 	g.J(asm.NE, again)
 	g.Bind(fresh)
-	g.Op(asm.VMOVSS, asm.Ptr(sState, 0), sTop)
-	g.Op(asm.VMOVSS, asm.Ptr(sState, 4), sSum)
+	g.Op(asm.VMOVSS, asm.Ptr(sState, stateTotal), sSum)
 	return nil
 }
