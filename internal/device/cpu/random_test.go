@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
+	"github.com/sinterml/sinter/internal/rewrite"
+	"github.com/sinterml/sinter/internal/schedule"
 )
 
 // evaluate compiles and runs g.
@@ -72,9 +75,9 @@ func machines(t testing.TB) []*Device {
 	return all
 }
 
-// graphs is how many random graphs a test run compares; the build tag ci sets
-// more.
-var graphs = 3000
+// How many random graphs a test run compares, and for each pass that is off;
+// the build tag ci sets more.
+var graphs, graphsOff = 3000, 40
 
 // TestRandomGraphs compares every instruction set, with all passes on and all
 // off, with the referee: bit for bit on whole numbers, within the referee's
@@ -86,28 +89,50 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	devices := machines(t)
 	for seed := range n {
-		rng := rand.New(rand.NewPCG(uint64(seed), 11))
-		c := irtest.Config{Integers: seed%2 == 0, Smooth: true, Symbolic: seed%3 == 0, MaxElements: 600, MaxNodes: 3 + seed%16}
-		if seed%5 == 4 {
-			c.Special = 0.1
-		}
-		g, leaves, env := irtest.Random(rng, c)
-		want, bounds, err := interp.Evaluate(context.Background(), g, env, leaves)
+		checkRandom(t, devices[seed%len(devices)], uint64(seed), 11, nil, []string{"all"})
+	}
+}
+
+// checkRandom compares one random graph under each list of passes left out.
+func checkRandom(t *testing.T, d *Device, seed, stream uint64, noOpt ...[]string) {
+	t.Helper()
+	c := irtest.Config{Integers: seed%2 == 0, Smooth: true, Symbolic: seed%3 == 0, MaxElements: 600, MaxNodes: 3 + int(seed%16)}
+	if seed%5 == 4 {
+		c.Special = 0.1
+	}
+	g, leaves, env := irtest.Random(rand.New(rand.NewPCG(seed, stream)), c)
+	want, bounds, err := interp.Evaluate(context.Background(), g, env, leaves)
+	if err != nil {
+		return // an index out of range, or a division by zero
+	}
+	for _, off := range noOpt {
+		got, err := evaluate(d, g, env, leaves, device.Options{NoOpt: off, Check: true})
 		if err != nil {
-			continue // an index out of range, or a division by zero
+			t.Fatalf("seed %d, %v, off %v: %v\n%v", seed, d.ISA(), off, err, g)
 		}
-		d := devices[seed%len(devices)]
-		for _, off := range [][]string{nil, {"all"}} {
-			got, err := evaluate(d, g, env, leaves, device.Options{NoOpt: off, Check: true})
-			if err != nil {
-				t.Fatalf("seed %d, %v, off %v: %v\n%v", seed, d.ISA(), off, err, g)
-			}
-			for i := range want {
-				if err := compare(g.Outputs[i].DType, got[i], want[i], bounds[i]); err != nil {
-					t.Fatalf("seed %d, %v, off %v: output %d: %v\n%v", seed, d.ISA(), off, i, err, g)
-				}
+		for i := range want {
+			if err := compare(g.Outputs[i].DType, got[i], want[i], bounds[i]); err != nil {
+				t.Fatalf("seed %d, %v, off %v: output %d: %v\n%v", seed, d.ISA(), off, i, err, g)
 			}
 		}
+	}
+}
+
+// TestPassOff leaves out each pass, and each switch of the scheduler, in turn.
+func TestPassOff(t *testing.T) {
+	names := schedule.Switches
+	for _, p := range rewrite.Passes() {
+		if !p.Required {
+			names = append(slices.Clone(names), p.Name)
+		}
+	}
+	devices := machines(t)
+	for _, off := range names {
+		t.Run(off, func(t *testing.T) {
+			for seed := range graphsOff {
+				checkRandom(t, devices[seed%len(devices)], uint64(seed), 13, []string{off})
+			}
+		})
 	}
 }
 

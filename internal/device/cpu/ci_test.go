@@ -1,0 +1,5 @@
+//go:build ci
+
+package cpu
+
+func init() { graphs, graphsOff = 100_000, 2_000 }
