@@ -111,7 +111,7 @@ func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
 				ptrs[w][i] = unsafe.Add(own[w], at[i])
 			}
 		}
-		if total > 0 {
+		if k.spill > 0 { // else the area would lie behind the memory, where a pointer must not point
 			ptrs[w][len(k.work.Params)] = unsafe.Add(own[w], spill)
 		}
 	}
