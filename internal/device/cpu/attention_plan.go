@@ -162,6 +162,7 @@ func (s *attentionStep) memory(r *binding) error {
 		{s.finish, func(w *attentionWorker) **partCall { return &w.finish }},
 	}
 	spill := size
+	size += 64 // no pointer is to lie behind the memory
 	for _, c := range calls {
 		if c.part != nil {
 			size = max(size, spill+c.part.spill)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // attentionTest is an attention as a graph, with its inputs.
@@ -281,6 +283,53 @@ func (a *attentionTest) check(t *testing.T, name string, d *Device) {
 			t.Errorf("%s, %v: %v: output %d: %v", name, d.ISA(), a, i, err)
 			return
 		}
+	}
+}
+
+// Nothing outside the operands and results is touched.
+func TestAttentionGuarded(t *testing.T) {
+	ctx := context.Background()
+	devices := machines(t)
+	for seed := range 60 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 10))
+		a := randomAttention(rng, 60)
+		a.build(rng)
+		d := devices[seed%len(devices)]
+		m := must(d.CompileGraph(ctx, a.g, device.Options{}))
+		b := &device.Bound{Module: m, Env: a.env}
+		var guards []*jit.Guarded
+		place := func(n int) []byte {
+			n = max(n, x86.Padding) // which may be read of an empty buffer
+			g := must(jit.AllocGuarded(n, 1))
+			if seed%2 == 0 {
+				g = must(jit.AllocGuardedFront(n))
+			}
+			guards = append(guards, g)
+			return g.Bytes()
+		}
+		for _, l := range a.leaves {
+			mem := place(len(l))
+			copy(mem, l)
+			b.Leaves = append(b.Leaves, must(d.Import(mem[:len(l)])))
+		}
+		for _, o := range a.g.Outputs {
+			n := 4 * must(o.Shape.Numel().Eval(a.env))
+			mem := place(n)
+			b.Outputs = append(b.Outputs, must(d.Import(mem[:n])))
+		}
+		ev, err := d.Submit(ctx, b)
+		if err == nil {
+			err = ev.Wait(ctx)
+		}
+		if err != nil {
+			t.Fatalf("seed %d, %v: %v: %v", seed, d.ISA(), a, err)
+		}
+		for _, g := range guards {
+			if err := g.Close(); err != nil {
+				t.Errorf("seed %d, %v: %v: %v", seed, d.ISA(), a, err)
+			}
+		}
+		_ = m.Close()
 	}
 }
 
