@@ -220,7 +220,7 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 		g.B = unsafe.Add(w.keys, 4*col*t.Width)
 		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
 		g.Ahead = g.C
-		s.tiles.run(g, n, k.to-col, g.LDB)
+		s.tiles.run(g, n, k.to-col)
 	})
 	return nil
 }
@@ -312,7 +312,7 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		g.B = unsafe.Add(w.values, 4*stride*from)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
 		g.Ahead = g.C
-		s.tiles.run(g, rows, s.work.VWidth, g.LDB)
+		s.tiles.run(g, rows, s.work.VWidth)
 	}
 	a := &s.work.Attr
 	if w.finite() || !a.Causal && a.Window == 0 {

@@ -17,7 +17,6 @@ type gemmPlan struct {
 
 	rowPanels int // of at most a tile's height each, as even as can be
 	panels    int // of B; the last may be a tail
-	full      int // panels of the whole width
 	kBlocks   int
 
 	// A task is a part of the row panels times a part of the panels of one
@@ -30,7 +29,7 @@ type gemmPlan struct {
 	blockPanels, blockRows int
 }
 
-// Sizes of blocks. bench/gemm reports what they reach.
+// Sizes of blocks; BenchmarkGemm reports what they reach.
 const (
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
@@ -47,7 +46,7 @@ const (
 func planGemm(s gemmSize, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
 	p := gemmPlan{gemmSize: s, lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
 	p.rowPanels = ceilDiv(s.rows, tile.Rows)
-	p.panels, p.full = ceilDiv(s.cols, p.width), s.cols/p.width
+	p.panels = ceilDiv(s.cols, p.width)
 	p.kBlocks = max(1, ceilDiv(s.k, template.SumBlock))
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p

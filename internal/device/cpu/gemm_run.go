@@ -5,6 +5,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
 
@@ -16,9 +17,9 @@ type gemmStep struct {
 	ptrs   []unsafe.Pointer
 	status []int64
 
-	packedB unsafe.Pointer // constant B; else
-	directB bool           // B is read where it lies, or each task packs what it needs
-	copyX   bool           // rows of X are copied to where they do not collide in the cache
+	packedB *jit.Memory // constant B; else
+	directB bool        // B is read where it lies, or each task packs what it needs
+	copyX   bool        // rows of X are copied to where they do not collide in the cache
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
@@ -79,7 +80,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 			}
 			s.placeC(w, b, at.out, r0, col0)
 			w.args.B = panels
-			s.kernel.tiles.run(&w.args, r1-r0, col1-col0, w.args.LDB)
+			s.kernel.tiles.run(&w.args, r1-r0, col1-col0)
 			if s.kernel.finish != nil && kb == s.kBlocks-1 {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err
@@ -157,7 +158,7 @@ func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsa
 		w.args.VectorB = uintptr(4 * s.lanes)
 	}
 	if s.packedB != nil {
-		return unsafe.Add(s.packedB, 4*(s.packedBatch(b.batch0)+s.packed(kb, col0))), nil
+		return unsafe.Add(s.packedB.Pointer(), 4*(s.packedBatch(b.batch0)+s.packed(kb, col0))), nil
 	}
 	room := 4 * s.blockPanels * s.width * s.maxK()
 	return w.b, s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, room)

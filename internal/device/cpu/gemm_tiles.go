@@ -63,9 +63,9 @@ func mapTiles(isa x86.ISA, tile x86.GemmTile, columns bool) (*tileSet, error) {
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 
 // run computes rows x cols results side by side: panels of B as wide as a tile
-// and, where cols is no multiple of their width, a tail whose rows are tailLDB
-// bytes apart. VectorB 0 stands for vectors side by side.
-func (t *tileSet) run(args *x86.GemmArgs, rows, cols int, tailLDB uintptr) {
+// and, where cols is no multiple of their width, a tail. VectorB 0 stands for
+// vectors side by side.
+func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
 	if args.VectorB == 0 {
 		args.VectorB = uintptr(4 * t.lanes)
 	}
@@ -82,7 +82,7 @@ func (t *tileSet) run(args *x86.GemmArgs, rows, cols int, tailLDB uintptr) {
 	tail.B = unsafe.Add(args.B, n*int(args.PanelB))
 	tail.C = unsafe.Add(args.C, 4*(cols-rest))
 	tail.Ahead = unsafe.Add(args.Ahead, 4*(cols-rest))
-	tail.Panels, tail.LDB = 1, tailLDB
+	tail.Panels = 1
 	vectors := ceilDiv(rest, t.lanes)
 	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
 	jit.Call(t.tail[rows][vectors], unsafe.Pointer(&tail))

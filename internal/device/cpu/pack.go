@@ -96,8 +96,8 @@ func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (*buffer,
 	return r.params[params[0]], key.String()
 }
 
-// packedY returns Y packed as a whole, if it is constant.
-func (s *gemmStep) packedY(r *binding) (unsafe.Pointer, error) {
+// packedY returns Y packed as a whole, if it is constant; else nil.
+func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	k := s.kernel
 	owner, key := packKey(r, k.work, k.layout, &s.gemmPlan)
 	if owner == nil {
@@ -107,9 +107,10 @@ func (s *gemmStep) packedY(r *binding) (unsafe.Pointer, error) {
 	made := have.(*pack)
 	made.once.Do(func() { made.mem, made.err = s.packAll(r) })
 	if made.err != nil {
+		owner.packs.CompareAndDelete(key, have) // another run may have the memory
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
-	return made.mem.Pointer(), nil
+	return made.mem, nil
 }
 
 // packedBatches is the number of different B among the products.
