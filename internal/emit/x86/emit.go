@@ -46,8 +46,7 @@ func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
 	for {
 		e := newEmitter(k, isa, plan)
 		e.kernel()
-		if e.giveUp != nil {
-			plan[e.giveUp]++
+		if e.giveUp != nil { // plan has changed
 			continue
 		}
 		if e.err != nil {
@@ -128,7 +127,7 @@ func (l *lanes) tail(u int) reg {
 
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
 	e := &emitter{
-		isa: isa, k: k, a: asm.New(isa), graph: newGraph(), plan: plan,
+		isa: isa, k: k, a: &asm.Asm{ISA: isa}, graph: newGraph(), plan: plan,
 		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
 		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
 	}
@@ -200,10 +199,21 @@ func (e *emitter) needOneLane(format string, args ...any) {
 		e.unsupported(format, args...)
 		return
 	}
-	e.giveUp = e.scopes[e.lanes.level].loop
-	e.why = fmt.Sprintf(format, args...)
-	if e.lanes.mask == 0 && e.plan != nil {
-		e.plan[e.giveUp] = oneByOne - 1
+	next := oneByOne
+	if e.lanes.mask != 0 { // the full registers before the masked rest were fine
+		next = scalarTail
+	}
+	e.abandonLanes(e.scopes[e.lanes.level].loop, next, fmt.Sprintf(format, args...))
+}
+
+// abandonLanes ends this attempt; the next runs l as given.
+func (e *emitter) abandonLanes(l *loop.Loop, next laneMode, why string) {
+	if e.stopped() {
+		return
+	}
+	e.giveUp, e.why = l, why
+	if e.plan != nil {
+		e.plan[l] = max(next, e.plan[l]+1)
 	}
 }
 

@@ -237,7 +237,12 @@ func (e *emitter) applyGeneral(n *node) reg {
 		return e.divideGeneral(n.Op, a[0], a[1])
 	case ir.Shl, ir.Shr:
 		return e.shiftGeneral(n.Op, a[0], a[1])
-	case ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+	case ir.Neg:
+		return e.gTied(asm.NEG, r(e.general(a[0])))
+	case ir.Sub:
+		x := e.general(a[0])
+		return e.gTied(asm.SUB, r(x), r(e.general(a[1])))
+	case ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
 		x := e.general(a[0])
 		return e.combineGeneral(n.Op, x, e.general(a[1]))
 	}

@@ -160,21 +160,7 @@ func TestNoSpills(t *testing.T) {
 	}
 }
 
-// Emission is fast enough to happen whenever a program is compiled.
-func BenchmarkEmit(b *testing.B) {
-	for name, k := range kernels(b) {
-		b.Run(name, func(b *testing.B) {
-			for range b.N {
-				if _, err := Emit(k, AVX512); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// hotLoop is the lines from the last backward jump's target to the jump, for
-// the n-th loop of a listing.
+// loopsOf lists the loops: the lines from a backward jump's target to the jump.
 func loopsOf(lines []asm.Line) [][]asm.Line {
 	at := map[string]int{}
 	var loops [][]asm.Line

@@ -15,8 +15,9 @@ type node struct {
 	id   int32
 	args []*node
 	deps deps
-	uses int // by other nodes and statements
-	need int // registers to compute it, after Sethi and Ullman
+	uses int  // by other nodes and statements
+	acts bool // an index that sets a status word is below: it must be computed
+	need int  // registers to compute it, after Sethi and Ullman
 	poly *poly
 }
 
@@ -111,8 +112,10 @@ func (g *graph) node(x *loop.Expr) *node {
 	n := g.byKey[key]
 	if n == nil {
 		n = &node{Expr: x, id: int32(len(g.byKey)), args: args, deps: d}
+		n.acts = x.Kind == loop.KindIndex
 		for _, a := range args {
 			n.deps = n.deps.or(a.deps)
+			n.acts = n.acts || a.acts
 			a.uses++
 		}
 		n.need = need(n)

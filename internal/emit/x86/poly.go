@@ -113,21 +113,53 @@ func (g *graph) makePoly(n *node) *poly {
 	case loop.KindSize:
 		return g.dimPoly(n.Size)
 	case loop.KindApply:
-		switch n.Op {
-		case ir.Add:
-			return g.polyOf(n.args[0]).plus(g.polyOf(n.args[1]), 1)
-		case ir.Sub:
-			return g.polyOf(n.args[0]).plus(g.polyOf(n.args[1]), -1)
-		case ir.Neg:
-			return g.polyOf(n.args[0]).scaled(-1)
-		case ir.Mul:
-			a, b := g.polyOf(n.args[0]), g.polyOf(n.args[1])
-			if a.size()*b.size() <= maxMonos {
-				return a.times(b)
-			}
+		if p := g.arithmetic(n); p != nil && (!n.acts || g.keepsActs(p, n.args)) {
+			return p
 		}
 	}
 	return atom(n)
+}
+
+// arithmetic is a sum or product, nil for other operations.
+func (g *graph) arithmetic(n *node) *poly {
+	switch n.Op {
+	case ir.Add:
+		return g.polyOf(n.args[0]).plus(g.polyOf(n.args[1]), 1)
+	case ir.Sub:
+		return g.polyOf(n.args[0]).plus(g.polyOf(n.args[1]), -1)
+	case ir.Neg:
+		return g.polyOf(n.args[0]).scaled(-1)
+	case ir.Mul:
+		a, b := g.polyOf(n.args[0]), g.polyOf(n.args[1])
+		if a.size()*b.size() <= maxMonos {
+			return a.times(b)
+		}
+	}
+	return nil
+}
+
+// keepsActs tells whether p still has all atoms of the operands that set status
+// words: none may be cancelled.
+func (g *graph) keepsActs(p *poly, operands []*node) bool {
+	for _, x := range operands {
+		for _, m := range g.polyOf(x).monos {
+			for _, a := range m.atoms {
+				if a.acts && !p.has(a) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (p *poly) has(a *node) bool {
+	for _, m := range p.monos {
+		if slices.Contains(m.atoms, a) {
+			return true
+		}
+	}
+	return false
 }
 
 // dimPoly is a size; its atoms are the sizes that are one symbol.

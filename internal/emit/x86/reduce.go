@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
@@ -56,13 +57,13 @@ func identity(op ir.Op, d ir.DType) (bits uint64, ok bool) {
 func f32bits(x float32) uint32 { return math.Float32bits(x) }
 
 // startPartials gives each reduced local lanes that hold the identity.
-func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local]*partials {
+func (e *emitter) startPartials(l *loop.Loop, sums []*loop.Acc, copies int) map[*loop.Local]*partials {
 	all := map[*loop.Local]*partials{}
 	for _, s := range sums {
 		p := &partials{op: s.Op}
 		id, ok := e.identityLanes(s.Op, s.Local.DType)
 		if !ok {
-			e.needOneLane("%v over %v", s.Op, s.Local.DType)
+			e.abandonLanes(l, oneByOne, fmt.Sprintf("%v over %v", s.Op, s.Local.DType))
 			return all
 		}
 		for range copies {

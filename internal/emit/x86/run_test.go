@@ -68,10 +68,11 @@ func newGuardedArgs(c *looptest.Case, code *Code, front bool) (*guardedArgs, err
 	g.words = make([]uint64, l.Words)
 	for i, b := range c.Args.Buffers {
 		size := max(len(b), Padding*index(len(b) == 0))
-		m, err := jit.AllocGuarded(size, 1)
+		alloc := func(n int) (*jit.Guarded, error) { return jit.AllocGuarded(n, 1) }
 		if front {
-			m, err = jit.AllocGuardedFront(size)
+			alloc = jit.AllocGuardedFront
 		}
+		m, err := alloc(size)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 	outer := e.partial
 	masked := rest && e.plan[l] == maskedTail
 	if main || masked {
-		e.partial = e.startPartials(sums, copies)
+		e.partial = e.startPartials(l, sums, copies)
 	}
 	if main {
 		e.mainLoop(l, t, copies)
