@@ -19,4 +19,9 @@
 //
 // What changes is a Variable: Assign gives it a new value, which is committed
 // when a program with it among its outputs has run.
+//
+// Package embed turns texts into vectors by a model from a file, from the hub's
+// cache or inside the binary. The folder docs says what operations mean
+// (ops.md), how a graph becomes machine code (architecture.md) and why so
+// (rationale.md); examples/encoder is a whole network by these names alone.
 package sinter

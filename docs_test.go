@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,4 +147,60 @@ func passTable() string {
 	}
 	fmt.Fprintf(&b, "scheduling: %s\n", strings.Join(schedule.Switches, ", "))
 	return b.String()
+}
+
+var (
+	namedTest = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)\\w+)`")
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	namedPath = regexp.MustCompile("`((?:internal|cmd|model|tokenizer|bench|embed|examples|docs)/[\\w./]+)`")
+	link      = regexp.MustCompile(`\]\(([\w./]+)\)`)
+)
+
+// TestDocsPointSomewhere finds names of tests, files and folders that are no
+// more.
+func TestDocsPointSomewhere(t *testing.T) {
+	tests := map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 5 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namedTest.FindAllSubmatch(text, -1) {
+			if !tests[string(m[1])] {
+				t.Errorf("%s names %s, which is no test", page, m[1])
+			}
+		}
+		var paths []string
+		for _, m := range namedPath.FindAllSubmatch(text, -1) {
+			paths = append(paths, string(m[1]))
+		}
+		for _, m := range link.FindAllSubmatch(text, -1) {
+			paths = append(paths, filepath.Join("docs", string(m[1])))
+		}
+		for _, p := range paths {
+			if strings.Contains(p, "NAME") {
+				continue // to be filled in by the reader
+			}
+			if _, err := os.Stat(p); err != nil && p != "internal/devicetest" {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
 }

@@ -1,0 +1,35 @@
+package sinter_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/sinterml/sinter"
+)
+
+// A linear regression: y = 3x - 1 is found from four points by following the
+// gradient of the squared error. One program does a step; the variables keep
+// their values between runs.
+func Example_linearRegression() {
+	x, y := sinter.Of([]float32{-1, 0, 1, 2}, 4), sinter.Of([]float32{-4, -1, 2, 5}, 4)
+	w, b := sinter.NewVariable("w", sinter.Of([]float32{0})), sinter.NewVariable("b", sinter.Of([]float32{0}))
+	miss := x.Mul(w.Tensor()).Add(b.Tensor()).Sub(y)
+	rate := sinter.Scalar(0.2)
+	step, err := sinter.Compile(sinter.Capture(
+		w.Assign(w.Tensor().Sub(miss.Mul(x).Mean().Mul(rate))),
+		b.Assign(b.Tensor().Sub(miss.Mean().Mul(rate)))), sinter.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer step.Close()
+	ctx := context.Background()
+	for range 200 {
+		if _, err := step.Run(ctx, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	line, err := sinter.Values[float32](ctx, sinter.Stack(0, w.Tensor(), b.Tensor()))
+	fmt.Printf("%.3f %v\n", line, err)
+	// Output: [3.000 -1.000] <nil>
+}
