@@ -167,12 +167,10 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 		}
 	}
 	body := r.row
-	if len(inside) > 0 {
-		if len(vars) == 0 {
-			body = append(body, inside...)
-		} else {
-			body = append(body, loop.Collapse(r.nest(vars, r.inner, inside))...)
-		}
+	if len(vars) == 0 {
+		body = append(body, inside...)
+	} else if len(inside) > 0 {
+		body = append(body, r.inBlocks(loop.Collapse(r.nest(vars, r.inner, inside)))...)
 	}
 	return append(body, after...), nil
 }
