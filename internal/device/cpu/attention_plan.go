@@ -212,21 +212,24 @@ func (k *attentionKernel) roundV() int {
 // Do computes the units of a task.
 func (s *attentionStep) Do(worker, task int) error {
 	w := &s.workers[worker]
-	for u := task * s.perTask; u < min((task+1)*s.perTask, s.units()); u++ {
+	end := min((task+1)*s.perTask, s.units())
+	for u := task * s.perTask; u < end; {
 		seq := sort.SearchInts(s.firstUnit, u+1) - 1
-		parts := (s.firstUnit[seq+1] - s.firstUnit[seq]) / s.work.KVHeads
-		rest := u - s.firstUnit[seq]
 		rows, err := s.sequences.of(seq)
 		if err != nil {
 			return err
 		}
-		c := &attentionChunk{sequenceRows: rows, seq: seq, kvHead: rest / parts}
-		n, part := rows.q1-rows.q0, rest%parts
-		end := n * (part + 1) / parts
-		for first := n * part / parts; first < end; first += s.chunk {
-			c.first, c.end = first, min(first+s.chunk, end)
-			if err := s.run(w, c); err != nil {
-				return err
+		n, first, next := rows.q1-rows.q0, s.firstUnit[seq], s.firstUnit[seq+1]
+		parts := (next - first) / s.work.KVHeads
+		for ; u < min(next, end); u++ {
+			part := (u - first) % parts
+			c := attentionChunk{sequenceRows: rows, seq: seq, kvHead: (u - first) / parts}
+			last := n * (part + 1) / parts
+			for row := n * part / parts; row < last; row += s.chunk {
+				c.first, c.end = row, min(row+s.chunk, last)
+				if err := s.run(w, &c); err != nil {
+					return err
+				}
 			}
 		}
 	}
