@@ -35,9 +35,10 @@ var turnClasses = [...]struct {
 // over 1/8 at most. Only the last two bits of quarter count.
 //
 // Each of the products X*c[i] comes with its rounding error, 2^-24 of it, which
-// is of the next product's size. Of both whole turns are dropped, which is
-// exact. Where they are large enough for that to matter their sum is exact;
-// where they are small its error is kept.
+// is of the next product's size. Of all that can reach 1/2 the whole turns are
+// dropped, which is exact. The quarters go first, so that wherever the terms
+// cancel, which is where accuracy is wanted, their sum is exact; elsewhere its
+// errors are kept.
 func (x real) turns() (r, lo real, quarter whole) {
 	a := x.abs()
 	scale := num(turnClasses[0].scale)
@@ -57,17 +58,25 @@ func (x real) turns() (r, lo real, quarter whole) {
 	for i := range p {
 		p[i], e[i] = x.product(c[i])
 	}
-	f0 := p[0].fraction()                          // where |X*c| < 2^24
-	f1, e1 := e[0].fraction().sum(p[1].fraction()) // < 2^48
-	f2, e2 := e[1].fraction().sum(p[2].fraction()) // < 2^73
-	f3, e3 := e[2].sum(p[3])                       // below 2^-7
-	last := x.fma(c[4], e[3])
+	f := p[0].fraction() // where |X*c| < 2^24
+	terms := []real{
+		e[0].fraction(), p[1].fraction(), // < 2^48
+		e[1].fraction(), p[2].fraction(), // < 2^73
+		e[2], p[3], // below 2^-7
+	}
+	y := f
+	for _, term := range terms[:4] {
+		y = y.plus(term)
+	}
 	const toQuarter = 0x1.8p21 // adding it rounds to a multiple of 1/4
-	t := f0.plus(f1).plus(f2).plus(num(toQuarter))
-	f, d1 := f0.minus(t.minus(num(toQuarter))).sum(f1)
-	f, d2 := f.sum(f2)
-	f, d3 := f.sum(f3)
-	rest := d1.plus(e1).plus(d2.plus(e2)).plus(d3.plus(e3).plus(last))
+	t := y.plus(num(toQuarter))
+	f = f.minus(t.minus(num(toQuarter)))
+	rest := x.fma(c[4], e[3])
+	for _, term := range terms {
+		var err real
+		f, err = f.sum(term)
+		rest = rest.plus(err)
+	}
 	r, lo = f.sum(rest)
 	return r, lo, t.bits()
 }
