@@ -143,16 +143,20 @@ func (m *meter) close() error {
 func (m *meter) prepare(ctx context.Context) ([]float64, error) {
 	accuracy := make([]float64, len(m.c.Threads))
 	for i, threads := range m.c.Threads {
-		var err error
+		start := time.Now()
 		if m.c.Accuracy != nil {
+			var err error
 			if accuracy[i], err = m.c.Accuracy(ctx, threads); err != nil {
 				return nil, err
 			}
-		}
-		if err := m.c.Run(ctx, threads); err != nil {
+		} else if err := m.c.Run(ctx, threads); err != nil {
 			return nil, err
 		}
-		start := time.Now()
+		if time.Since(start) > time.Second { // warm enough, and no need to repeat
+			m.repeat[threads] = 1
+			continue
+		}
+		start = time.Now()
 		if err := m.c.Run(ctx, threads); err != nil {
 			return nil, err
 		}
