@@ -3,13 +3,17 @@ package rewrite
 import "github.com/sinterml/sinter/internal/ir"
 
 // Lower replaces every anchor that keep refuses by its definition, for targets
-// without a kernel for it.
+// without a kernel for it, and lets sums of narrow floats be kept in f32.
 func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
 	replaced := false
 	low, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if n.Op == ir.Get && outs[n.In[0]] != nil {
 			return outs[n.In[0]][n.Attr.Out], nil
+		}
+		if n.Op == ir.Scatter && n.Attr.Mode == "add" && n.DType.IsFloat() && n.DType.Compute() != n.DType {
+			replaced = true
+			return scatterWide(b, n, in)
 		}
 		if n.Op.Class() != ir.ClassAnchor || keep(n) {
 			return ir.Copy(b, n, in)
@@ -26,4 +30,23 @@ func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 		return g, err
 	}
 	return low, nil
+}
+
+// scatterWide adds in the type that arithmetic is done in, and rounds once. An
+// element without updates comes back as it was.
+func scatterWide(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
+	wide := ir.Attr{DType: n.DType.Compute()}
+	x, err := b.Add(ir.Cast, wide, in[0])
+	if err != nil {
+		return nil, err
+	}
+	updates, err := b.Add(ir.Cast, wide, in[2])
+	if err != nil {
+		return nil, err
+	}
+	sum, err := b.Add(ir.Scatter, n.Attr, x, in[1], updates)
+	if err != nil {
+		return nil, err
+	}
+	return b.Add(ir.Cast, ir.Attr{DType: n.DType}, sum)
 }

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -32,6 +34,9 @@ func (d *Device) Alloc(n int) (device.Buffer, error) {
 }
 
 func (d *Device) newBuffer(n int) (*buffer, error) {
+	if n < 0 || n > math.MaxInt-x86.Padding {
+		return nil, fmt.Errorf("cpu: cannot allocate %d bytes", n)
+	}
 	m, err := d.alloc.Alloc(n + x86.Padding)
 	if err != nil {
 		return nil, err

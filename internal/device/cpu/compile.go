@@ -84,6 +84,7 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 	if err != nil {
 		return nil, err
 	}
+	m.graph, m.conditions = numberLeaves(g), conditionsOf(g)
 	return m, nil
 }
 
@@ -197,6 +198,8 @@ func work(k *schedule.Kernel) fmt.Stringer {
 		return w.Loops()
 	case *template.Attention:
 		return w.Loops()
+	case *schedule.Host:
+		return stringer(fmt.Sprintf("%s %v %v %v\n", k.Name, w.Node.Attr.String(), w.Node.Type, w.Shape))
 	case fmt.Stringer:
 		return w
 	}

@@ -27,6 +27,7 @@ type loopKernel struct {
 
 // loops compiles a kernel of loops.
 func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
+	k = loop.MoveBits(k)
 	lk := &loopKernel{work: k, slab: c.slab, layout: x86.LayoutOf(k)}
 	for _, s := range k.Symbols() {
 		lk.symbols = append(lk.symbols, s.Name)

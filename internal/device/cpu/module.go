@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -24,15 +25,18 @@ const (
 
 // module is a compiled program.
 type module struct {
-	device  *Device
-	plan    *schedule.Plan
-	kernels []kernel // of each kernel of the plan
-	slab    *slab
-	share   bool // temps share memory
-	info    device.Info
-	listing string
-	refs    atomic.Int64
-	slots   chan struct{}
+	device     *Device
+	graph      *ir.Graph // as it was handed in, leaves numbered
+	plan       *schedule.Plan
+	kernels    []kernel // of each kernel of the plan
+	slab       *slab
+	conditions conditions // on what is bound
+	share      bool       // temps share memory
+	info       device.Info
+	listing    string
+	refs       atomic.Int64 // one for the owner, one for each run
+	closed     atomic.Bool
+	slots      chan struct{}
 
 	mu     sync.Mutex
 	arenas map[string]*schedule.Arena // by sizes
@@ -43,6 +47,27 @@ func (m *module) Info() device.Info { return m.info }
 
 // Close unmaps the code once no run uses it.
 func (m *module) Close() error {
+	if m.closed.Swap(true) {
+		return device.ErrClosed
+	}
+	return m.release()
+}
+
+// retain keeps the code mapped until release; it is false where that has been
+// unmapped.
+func (m *module) retain() bool {
+	for {
+		n := m.refs.Load()
+		if n == 0 || m.closed.Load() {
+			return false
+		}
+		if m.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (m *module) release() error {
 	if m.refs.Add(-1) == 0 && m.slab.code != nil {
 		return m.slab.code.Close()
 	}
@@ -103,6 +128,10 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	if !ok || m.device != d {
 		return nil, fmt.Errorf("cpu: the program was compiled for another device")
 	}
+	if !m.retain() {
+		return nil, device.ErrClosed
+	}
+	defer func() { _ = m.release() }() // unmapping what was mapped does not fail
 	select {
 	case m.slots <- struct{}{}:
 		defer func() { <-m.slots }()
@@ -114,12 +143,20 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 
 // run binds every kernel and runs them as one submission.
 func (m *module) run(ctx context.Context, b *device.Bound) error {
+	if err := m.conditions.sizes(b.Env); err != nil {
+		return err
+	}
 	mem, arena, err := m.memory(b)
+	if arena != nil {
+		defer func() { _ = arena.Close() }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = arena.Close() }()
 	if err := m.emptyIndexed(mem, b.Env); err != nil {
+		return err
+	}
+	if err := m.conditions.offsets(b); err != nil {
 		return err
 	}
 	r := &binding{module: m, env: b.Env, workers: m.device.workers()}
@@ -148,7 +185,12 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 	if err != nil {
 		return err
 	}
-	return m.indexErrors(steps, mem, b.Env)
+	err = m.indexErrors(steps, mem, b.Env)
+	var division *device.DivisionError
+	if errors.As(err, &division) {
+		return m.findDivision(ctx, b)
+	}
+	return err
 }
 
 // place is where a buffer of the plan lies in one run.
@@ -169,6 +211,15 @@ func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(b.Outputs) != len(m.plan.Graph.Outputs) || len(b.Leaves) != m.conditions.leaves {
+		return nil, arena, fmt.Errorf("cpu: %d leaves and %d outputs are bound, the program has %d and %d",
+			len(b.Leaves), len(b.Outputs), m.conditions.leaves, len(m.plan.Graph.Outputs))
+	}
+	for i, l := range b.Leaves {
+		if l == nil {
+			return nil, arena, fmt.Errorf("cpu: leaf %d is not bound", i)
+		}
+	}
 	mem := make([]place, len(m.plan.Buffers))
 	for i, buf := range m.plan.Buffers {
 		n, err := buf.Len.Eval(b.Env)
@@ -185,12 +236,12 @@ func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
 		if buf.Kind == schedule.LeafBuffer {
 			list, what, number = b.Leaves, "leaf", m.plan.Graph.Leaves[number].Number
 		}
-		if number >= len(list) {
-			return nil, arena, fmt.Errorf("cpu: %s %d is not bound", what, number)
-		}
 		bound, ok := list[number].(*buffer)
 		if !ok {
 			return nil, arena, fmt.Errorf("cpu: %s %d is bound to another device's memory", what, number)
+		}
+		if bound.refs.Load() <= 0 {
+			return nil, arena, fmt.Errorf("cpu: %s %d: %w", what, number, device.ErrClosed)
 		}
 		if bound.Size() != n {
 			return nil, arena, fmt.Errorf("cpu: %s %d has %d bytes, want %d", what, number, bound.Size(), n)

@@ -44,7 +44,8 @@ func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
 	for i, r := range out.float64s() {
 		s.abs, s.err = sums[i], high[i]-sums[i]
 		s.special = allExact && !finite(special[i])
-		s.unknown = !s.special && !finite(special[i]+high[i])
+		// Sums of f64 may overflow here as they may there.
+		s.unknown = !finite(high[i]) || !s.special && !finite(special[i])
 		out.setBound(i, s.bound(out.t, r))
 	}
 }

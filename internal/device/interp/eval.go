@@ -113,6 +113,9 @@ func (r *run) node(n *ir.Node, in []*value) ([]*value, error) {
 	if rl.alias == 0 && rl.eval == nil {
 		return nil, fmt.Errorf("the interpreter has no rule for %v", n.Op)
 	}
+	if n.Op == ir.Scatter && n.Attr.Mode == "set" {
+		rl.wide = false // elements are moved as they are
+	}
 	c := &call{Node: n, env: r.env, leaves: r.leaves, in: in}
 	for i := range n.Op.Outputs() {
 		t := n.Out(i)

@@ -104,6 +104,11 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	if len(b.Outputs) != len(m.graph.Outputs) {
 		return nil, fmt.Errorf("interp: %d output buffers for %d outputs", len(b.Outputs), len(m.graph.Outputs))
 	}
+	for i, buf := range b.Outputs {
+		if buf == nil {
+			return nil, fmt.Errorf("interp: output %d is not bound", i)
+		}
+	}
 	outs, err := r.evaluate(ctx)
 	if err != nil {
 		return finished{err}, nil

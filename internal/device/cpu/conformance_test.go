@@ -1,0 +1,28 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cpu"
+	"github.com/sinterml/sinter/internal/devicetest"
+)
+
+// TestConformance runs the suite on each instruction set that this processor
+// has, optimised and with every pass off.
+func TestConformance(t *testing.T) {
+	for _, isa := range []cpu.ISA{cpu.AVX512, cpu.AVX2, cpu.Generic} {
+		open := func(threads int) (device.Device, error) { return cpu.New(cpu.Options{ISA: isa, Threads: threads}) }
+		if d, err := open(0); err != nil {
+			t.Logf("%v: %v", isa, err)
+			continue
+		} else if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, off := range map[string][]string{"optimised": nil, "plain": {"all"}} {
+			t.Run(isa.String()+" "+name, func(t *testing.T) {
+				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}})
+			})
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package devicetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// promise is something that package device says of every device.
+type promise struct {
+	name  string
+	check func(s *subject) error
+}
+
+var promises = []promise{
+	{"many goroutines run one module", (*subject).concurrency},
+	{"the number of threads changes no bit", (*subject).threads},
+	{"a run can be cancelled", with(cancelled)},
+	{"a run can be cancelled while it runs", (*subject).cancelledMidway},
+	{"what is closed is not used", with(closed)},
+	{"a closed device does nothing", with(closedDevice)},
+	{"a module closed while it runs finishes", (*subject).closedMidway},
+	{"buffers that do not fit are refused", with(misfits)},
+	{"sizes outside their bounds are refused", with(outOfBounds)},
+	{"a device runs its own modules alone", (*subject).foreign},
+	{"a retained buffer stays", with(retained)},
+	{"copies", with(copies)},
+	{"memory is given back", with(givenBack)},
+	{"leaves lie at any address", (*subject).addresses},
+	{"compiling leaves the graph as it was", (*subject).unchangedGraph},
+}
+
+// fixture is a device of its own with a small program, compiled and bound.
+type fixture struct {
+	compiler
+	c *Case
+	r *sample
+	m device.Module
+	b *device.Bound
+}
+
+// caseNamed finds a case of the suite and prepares it.
+func caseNamed(name string) (*Case, error) {
+	i := slices.IndexFunc(suite(), func(c *Case) bool { return c.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("no case %q", name)
+	}
+	return suite()[i], suite()[i].prepare()
+}
+
+// with runs a check on a fixture of its own.
+func with(check func(f *fixture) error) func(s *subject) error {
+	return func(s *subject) error {
+		d, err := s.another(2)
+		if err != nil {
+			return err
+		}
+		f := &fixture{compiler: d}
+		if f.c, err = caseNamed("softmax"); err != nil {
+			return err
+		}
+		f.r = f.c.runs[0]
+		if f.m, err = d.CompileGraph(context.Background(), f.c.graph, s.compile); err != nil {
+			return err
+		}
+		if f.b, err = bind(d, f.m, f.c.graph, f.r); err != nil {
+			return err
+		}
+		err = check(f)
+		for _, buf := range append(f.b.Leaves, f.b.Outputs...) {
+			_ = buf.Close() // the check may have closed it
+		}
+		_, _ = f.m.Close(), d.Close()
+		return err
+	}
+}
+
+// bind puts leaves and outputs into memory of the device.
+func bind(d device.Device, m device.Module, g *ir.Graph, r *sample) (*device.Bound, error) {
+	b := &device.Bound{Module: m, Env: r.env}
+	for _, leaf := range r.leaves {
+		buf, err := d.Alloc(len(leaf))
+		if err == nil {
+			err = d.Copy(context.Background(), buf, hostBuffer(leaf))
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.Leaves = append(b.Leaves, buf)
+	}
+	for i, o := range g.Outputs {
+		n, err := o.Shape.Numel().Eval(r.env)
+		if err != nil {
+			return nil, err
+		}
+		buf, err := d.Alloc(n * o.DType.Size())
+		if err != nil {
+			return nil, fmt.Errorf("output %d: %w", i, err)
+		}
+		b.Outputs = append(b.Outputs, buf)
+	}
+	return b, nil
+}
+
+// run submits what is bound and compares the results.
+func (f *fixture) run() error {
+	if err := submit(context.Background(), f, f.b); err != nil {
+		return err
+	}
+	outs, err := f.outputs()
+	if err != nil {
+		return err
+	}
+	return f.c.compare(outs, f.r)
+}
+
+func (f *fixture) outputs() ([][]byte, error) {
+	var outs [][]byte
+	for _, o := range f.b.Outputs {
+		out := make([]byte, o.Size())
+		if err := f.Copy(context.Background(), hostBuffer(out), o); err != nil {
+			return nil, err
+		}
+		outs = append(outs, out)
+	}
+	return outs, nil
+}
+
+// parallel is the cases that many goroutines run at once: a kernel of each
+// kind.
+var parallel = []string{"softmax", "linear layer wide", "attention ragged causal f32", "sort f32", "reduce long f32",
+	"gather rows of a table", "chain f32", "scan sum f32", "matmul batched f32", "conv f32"}
+
+func (s *subject) concurrency() error {
+	ctx := context.Background()
+	for _, name := range parallel {
+		c, err := caseNamed(name)
+		if err != nil {
+			return err
+		}
+		m, err := s.two.CompileGraph(ctx, c.graph, s.compile)
+		if err != nil {
+			return err
+		}
+		first := make([][][]byte, len(c.runs))
+		for i, r := range c.runs {
+			if first[i], err = execute(ctx, s.two, m, c.graph, r); err != nil {
+				return err
+			}
+		}
+		var wait sync.WaitGroup
+		errs := make([]error, 12)
+		for g := range errs {
+			wait.Go(func() {
+				for i := range len(c.runs) {
+					at := (i + g) % len(c.runs)
+					got, err := execute(ctx, s.two, m, c.graph, c.runs[at])
+					if err == nil {
+						err = sameBits(got, first[at])
+					}
+					if err != nil {
+						errs[g] = fmt.Errorf("%s at %v: %w", name, c.runs[at].env, err)
+						return
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if err := errors.Join(append(errs, m.Close())...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// threads compares one thread with two where there is work for two.
+func (s *subject) threads() error {
+	ctx := context.Background()
+	for _, name := range append(parallel, "softmax large", "chain gelu large", "attention long", "reduce long f64", "reduce long bf16") {
+		c, err := caseNamed(name)
+		if err != nil {
+			return err
+		}
+		one, err := s.one.CompileGraph(ctx, c.graph, s.compile)
+		if err != nil {
+			return err
+		}
+		two, err := s.two.CompileGraph(ctx, c.graph, s.compile)
+		if err != nil {
+			return err
+		}
+		for _, r := range c.runs {
+			x, err := execute(ctx, s.one, one, c.graph, r)
+			if err != nil {
+				return err
+			}
+			y, err := execute(ctx, s.two, two, c.graph, r)
+			if err != nil {
+				return err
+			}
+			if err := sameBits(x, y); err != nil {
+				return fmt.Errorf("%s at %v: %w", name, r.env, err)
+			}
+		}
+		if err := errors.Join(one.Close(), two.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelled: a context that is done before the run or the compilation starts.
+func cancelled(f *fixture) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := f.CompileGraph(ctx, f.c.graph, device.Options{}); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("compiling: %v", err)
+	}
+	if err := submit(ctx, f, f.b); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("running: %v", err)
+	}
+	return f.run()
+}
+
+// patience is far above what any of this takes: past it a run hangs.
+const patience = 30 * time.Second
+
+// midway is a program that takes a while: products one after another.
+var midway = &Case{Name: "midway", Build: func(b *Builder) []*ir.Node {
+	const n = 64
+	x, w := b.Input(ir.F32, Ordinary, ir.N(n), ir.N(n)), b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(n), ir.N(n))
+	for range 40 {
+		x = b.Add(ir.Tanh, ir.Attr{}, b.Add(ir.MatMul, ir.Attr{}, x, w))
+	}
+	return []*ir.Node{x}
+}}
+
+func (s *subject) cancelledMidway() error {
+	if err := midway.prepare(); err != nil {
+		return err
+	}
+	r := midway.runs[0]
+	m, err := s.two.CompileGraph(context.Background(), midway.graph, s.compile)
+	if err != nil {
+		return err
+	}
+	b, err := bind(s.two, m, midway.graph, r)
+	if err != nil {
+		return err
+	}
+	for _, after := range []time.Duration{0, 20 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond} {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- submit(ctx, s.two, b) }()
+		time.Sleep(after)
+		cancel()
+		select {
+		case err = <-ended:
+		case <-time.After(patience):
+			return fmt.Errorf("cancelled after %v, the run has not ended after %v", after, patience)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("cancelled after %v: %w", after, err)
+		}
+	}
+	// The same buffers serve the next run.
+	if err := submit(context.Background(), s.two, b); err != nil {
+		return err
+	}
+	outs, err := (&fixture{compiler: s.two, b: b}).outputs()
+	if err != nil {
+		return err
+	}
+	fresh, err := execute(context.Background(), s.two, m, midway.graph, r)
+	if err != nil {
+		return err
+	}
+	errs := []error{sameBits(outs, fresh), m.Close()}
+	for _, buf := range append(b.Leaves, b.Outputs...) {
+		errs = append(errs, buf.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *subject) unchangedGraph() error {
+	for _, name := range parallel {
+		c, err := caseNamed(name)
+		if err != nil {
+			return err
+		}
+		before := c.graph.String()
+		m, err := s.two.CompileGraph(context.Background(), c.graph, s.compile)
+		if err != nil {
+			return err
+		}
+		if err := m.Close(); err != nil {
+			return err
+		}
+		if after := c.graph.String(); after != before {
+			return fmt.Errorf("%s became\n%s", before, after)
+		}
+	}
+	return nil
+}
