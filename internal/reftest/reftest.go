@@ -30,7 +30,7 @@ func Dir(t testing.TB, name string) string {
 
 // Model is the folder of a real model called name, in $SINTER_MODELS or
 // ~/.cache/sinter-models. Models are too large for the repository, so the test
-// is skipped where it is absent.
+// is skipped where it is absent; with SINTER_CI set it fails.
 func Model(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("SINTER_MODELS")
@@ -43,6 +43,9 @@ func Model(t testing.TB, name string) string {
 	}
 	dir := filepath.Join(root, name)
 	if !isDir(dir) {
+		if os.Getenv("SINTER_CI") != "" {
+			t.Fatalf("no model %q in %s, and nothing may be skipped here", name, root)
+		}
 		t.Skipf("no model %q in %s; get it with .ci/fetch-models", name, root)
 	}
 	return dir
