@@ -173,10 +173,10 @@ func negNeg(r *rewriter, n *ir.Node) *ir.Node {
 }
 
 func absSign(r *rewriter, n *ir.Node) *ir.Node {
-	switch x := n.In[0]; x.Op {
-	case ir.Neg:
+	switch x := n.In[0]; {
+	case x.Op == ir.Neg && !n.DType.IsUnsigned(): // of an unsigned x, -x is the large 2^w - x
 		return r.op(ir.Abs, x.In[0])
-	case ir.Abs:
+	case x.Op == ir.Abs:
 		return x
 	}
 	return nil

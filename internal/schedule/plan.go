@@ -65,6 +65,11 @@ type Host struct {
 	Shape  ir.Shape // of the operand
 }
 
+// String tells hosts apart that do different work.
+func (h *Host) String() string {
+	return fmt.Sprintf("host %v %v : %v%v\n", h.Node.Op, &h.Node.Attr, h.Node.DType, h.Shape)
+}
+
 // Options are the parts of scheduling that can be left out, by name in NoOpt:
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
 // "epilogue" (work after an anchor), "pack-memory" (temps share memory).

@@ -191,28 +191,27 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 	return m, nil
 }
 
-// work is a kernel's meaning as loops.
+// work is a kernel's meaning: as loops, where it is more than a host's step.
 func work(k *schedule.Kernel) fmt.Stringer {
 	switch w := k.Work.(type) {
+	case *loop.Kernel:
+		return w
 	case *template.Gemm:
 		return w.Loops()
 	case *template.Attention:
 		return w.Loops()
 	case *schedule.Host:
-		return stringer(fmt.Sprintf("%s %v %v %v\n", k.Name, w.Node.Attr.String(), w.Node.Type, w.Shape))
-	case fmt.Stringer:
 		return w
 	}
-	return stringer(k.Name + "\n")
+	return nil
 }
-
-type stringer string
-
-func (s stringer) String() string { return string(s) }
 
 // kernel compiles k, or finds an equal one.
 func (c *compiler) kernel(k *schedule.Kernel) (kernel, error) {
 	key := fmt.Sprintf("%T %v", k.Work, work(k))
+	if g, ok := k.Work.(*template.Gemm); ok {
+		key += fmt.Sprint(g.ConstY)
+	}
 	if have, ok := c.made[key]; ok {
 		return have, nil
 	}
