@@ -201,12 +201,13 @@ func (p *factors) mul(x, e float64) {
 func (p *factors) bound(t ir.DType) float64 {
 	c := t.Compute()
 	exact := p.high == p.abs && p.mantissa*unit(t) <= 1
+	underflow := p.low < 0x1p24*tiny(c) // a partial product may, and be 0 when it meets an infinity
 	switch {
-	case p.unknown, p.special && (p.zero || p.high != p.abs), p.top > maxFinite(t):
+	case p.unknown, p.special && (p.zero || underflow || p.high != p.abs), p.top > maxFinite(t):
 		return math.Inf(1)
 	case p.special, p.zero:
 		return 0
-	case p.low < 0x1p24*tiny(c): // a partial product may underflow
+	case underflow:
 		return math.Inf(1)
 	case exact:
 		return 0
