@@ -75,6 +75,9 @@ func (s *partition) closed(t, anchor *ir.Node, ok bool, candidates []*ir.Node) m
 	}
 	walk(t)
 	for n := range set {
+		if s.taken[n.ID] { // another product's kernel computes it
+			return nil
+		}
 		if n == t {
 			continue
 		}

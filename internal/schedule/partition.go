@@ -18,6 +18,7 @@ type partition struct {
 	root   []bool   // by ID
 	size   []int    // by ID: operations inlined into it, about
 	group  []*group // by ID, of roots
+	taken  []bool   // by ID: on the way from an anchor to what its kernel stores
 	groups []*group // by first member
 }
 
@@ -172,7 +173,7 @@ func constant(n *ir.Node) bool {
 
 // makeGroups forms the kernels anew from the present roots.
 func (s *partition) makeGroups() {
-	s.group = make([]*group, len(s.g.Nodes))
+	s.group, s.taken = make([]*group, len(s.g.Nodes)), make([]bool, len(s.g.Nodes))
 	s.groups = nil
 	for _, n := range s.g.Nodes {
 		if !s.root[n.ID] || s.group[n.ID] != nil {
@@ -215,6 +216,9 @@ func (s *partition) anchorGroup(n *ir.Node) {
 			s.root[tail.ID] = true
 			g.members = append(g.members, tail)
 			g.spine = spine
+			for m := range spine {
+				s.taken[m.ID] = true
+			}
 		}
 	}
 	s.add(g)
