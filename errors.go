@@ -37,12 +37,19 @@ func (e *ShapeError) Error() string {
 		if i == 0 {
 			sep = " of "
 		}
-		fmt.Fprintf(&b, "%s%v", sep, ir.Type{DType: e.DTypes[i], Shape: s})
+		t := ir.Type{Shape: s}
+		if i < len(e.DTypes) {
+			t.DType = e.DTypes[i]
+		}
+		fmt.Fprintf(&b, "%s%v", sep, t)
 	}
 	if e.Caller != "" {
 		b.WriteString(" at " + e.Caller)
 	}
-	return b.String() + ": " + e.Err.Error()
+	if e.Err != nil { // the zero ShapeError has none
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
 }
 
 func (e *ShapeError) Unwrap() error { return e.Err }

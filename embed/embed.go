@@ -34,22 +34,36 @@ const defaultBatchTokens = 2048
 // ErrNoModel is returned by New where Options name no model.
 var ErrNoModel = errors.New("embed: no model: set Options.Model to a folder, or Options.FS to minilm.FS for the one that comes with sinter")
 
-// Encoder embeds texts. It serves any number of goroutines at once.
+// Encoder embeds texts. It serves any number of goroutines at once. The zero
+// Encoder is an error when used.
 type Encoder struct {
 	model   *model.Encoder
 	program *sinter.Program
 	batch   int
+	// Close takes weights away that runs read: it waits for them.
+	running sync.RWMutex
 }
+
+var (
+	errZero       = errors.New("embed: the zero Encoder embeds nothing: make one with New")
+	errNilContext = errors.New("embed: the context is nil: use context.Background()")
+)
 
 // New reads a model and compiles it: one program, for texts of any number and
 // length.
 func New(ctx context.Context, o Options) (*Encoder, error) {
+	switch {
+	case ctx == nil:
+		return nil, errNilContext
+	case o.BatchTokens < 0:
+		return nil, fmt.Errorf("embed: batches of %d tokens: use 1 or more, or 0 for %d", o.BatchTokens, defaultBatchTokens)
+	}
 	m, err := open(o)
 	if err != nil {
 		return nil, err
 	}
 	e := &Encoder{model: m, batch: o.BatchTokens}
-	if e.batch <= 0 {
+	if e.batch == 0 {
 		e.batch = defaultBatchTokens
 	}
 	if m.Tokenizer == nil {
@@ -100,22 +114,53 @@ func Compile(m *model.Encoder, o sinter.Options) (*sinter.Program, error) {
 }
 
 // Dim is the length of the vectors.
-func (e *Encoder) Dim() int { return e.model.Width() }
+func (e *Encoder) Dim() int {
+	if e.zero() {
+		return 0
+	}
+	return e.model.Width()
+}
 
 // Tokenizer is the model's.
-func (e *Encoder) Tokenizer() *tokenizer.Tokenizer { return e.model.Tokenizer }
+func (e *Encoder) Tokenizer() *tokenizer.Tokenizer {
+	if e.zero() {
+		return nil
+	}
+	return e.model.Tokenizer
+}
 
 // MaxTokens is the length, special tokens included, that texts are cut to.
-func (e *Encoder) MaxTokens() int { return e.model.MaxTokens }
+func (e *Encoder) MaxTokens() int {
+	if e.zero() {
+		return 0
+	}
+	return e.model.MaxTokens
+}
 
-// Close frees the program and the model.
-func (e *Encoder) Close() error { return errors.Join(e.program.Close(), e.model.Close()) }
+func (e *Encoder) zero() bool { return e == nil || e.model == nil }
+
+// Close frees the program and the model once what runs has ended. Later calls
+// are errors: sinter.ErrClosed.
+func (e *Encoder) Close() error {
+	if e.zero() {
+		return errZero
+	}
+	e.running.Lock()
+	defer e.running.Unlock()
+	if err := e.program.Close(); err != nil {
+		return err
+	}
+	return e.model.Close()
+}
 
 // Encode embeds texts and returns a vector of length Dim for each, in order.
 // A text longer than the model takes is cut. An empty one has the vector of
 // nothing but special tokens. Each vector is the same, bit for bit, whatever
 // the other texts are.
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := e.check(ctx); err != nil {
+		return nil, err
+	}
 	ids, err := e.tokenize(ctx, texts)
 	if err != nil {
 		return nil, err
@@ -125,6 +170,11 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, erro
 
 // EncodeIDs embeds texts given as token ids, special tokens included.
 func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, error) {
+	if err := e.check(ctx); err != nil {
+		return nil, err
+	}
+	e.running.RLock()
+	defer e.running.RUnlock()
 	vectors := make([][]float32, 0, len(ids))
 	for start := 0; start < len(ids); {
 		end, tokens := start, 0
@@ -140,6 +190,16 @@ func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, er
 		start = end
 	}
 	return vectors, nil
+}
+
+func (e *Encoder) check(ctx context.Context) error {
+	switch {
+	case e.zero():
+		return errZero
+	case ctx == nil:
+		return errNilContext
+	}
+	return ctx.Err()
 }
 
 // run embeds one batch.
@@ -199,8 +259,12 @@ func (e *Encoder) tokenize(ctx context.Context, texts []string) ([][]int32, erro
 	return ids, ctx.Err()
 }
 
-// Cosine is the cosine of the angle between two vectors; 0 where one is 0.
+// Cosine is the cosine of the angle between two vectors; 0 where one is 0, and
+// NaN where their lengths differ.
 func Cosine(a, b []float32) float32 {
+	if len(a) != len(b) {
+		return float32(math.NaN())
+	}
 	var ab, aa, bb float64
 	for i := range a {
 		x, y := float64(a[i]), float64(b[i])

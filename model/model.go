@@ -132,11 +132,19 @@ func (e *Encoder) readTokenizer(s *source, c *bertConfig) error {
 	return nil
 }
 
-// Width is the length of an embedding.
-func (e *Encoder) Width() int { return e.net.config.Hidden }
+// Width is the length of an embedding; 0 for the zero Encoder.
+func (e *Encoder) Width() int {
+	if e == nil || e.net == nil {
+		return 0
+	}
+	return e.net.config.Hidden
+}
 
 // Forward builds the graph for in. Nothing runs until a value is asked for.
 func (e *Encoder) Forward(in Inputs) Outputs {
+	if e == nil || e.net == nil { // the zero Tensor says so when it is used
+		return Outputs{}
+	}
 	hidden := e.net.forward(in)
 	x := e.Pooling.apply(hidden[len(hidden)-1], in.Offsets)
 	if e.Normalize {
@@ -147,4 +155,9 @@ func (e *Encoder) Forward(in Inputs) Outputs {
 }
 
 // Close gives the weights back. Nothing made from them may run afterwards.
-func (e *Encoder) Close() error { return e.file.Close() }
+func (e *Encoder) Close() error {
+	if e == nil || e.file == nil {
+		return errors.New("model: the zero Encoder has nothing to close: make one with Open")
+	}
+	return e.file.Close()
+}

@@ -54,7 +54,9 @@ func (e *Error) Error() string {
 	if e.Offset != 0 {
 		fmt.Fprintf(&b, "at byte %d: ", e.Offset)
 	}
-	b.WriteString(e.Err.Error())
+	if e.Err != nil { // the zero Error has none
+		b.WriteString(e.Err.Error())
+	}
 	return b.String()
 }
 

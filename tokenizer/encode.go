@@ -15,7 +15,9 @@ type Encoding struct {
 func (e *Encoding) Tokens() []string {
 	tokens := make([]string, len(e.IDs))
 	for i, id := range e.IDs {
-		tokens[i] = e.tokenizer.Token(id)
+		if e.tokenizer != nil {
+			tokens[i] = e.tokenizer.Token(id)
+		}
 	}
 	return tokens
 }

@@ -9,6 +9,7 @@
 package tokenizer
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
@@ -74,6 +75,9 @@ type piece struct {
 
 // Load reads a tokenizer.json from a file system.
 func Load(fsys fs.FS, name string) (*Tokenizer, error) {
+	if fsys == nil {
+		return nil, errors.New("tokenizer: no file system")
+	}
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)

@@ -109,4 +109,3 @@ func (s *subject) closedMidway() error {
 	}
 	return nil
 }
-

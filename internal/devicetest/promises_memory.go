@@ -200,4 +200,3 @@ func (s *subject) addresses() error {
 	}
 	return nil
 }
-
