@@ -104,7 +104,7 @@ func boundAttention(c *call) {
 			switch at := row*a.vWidth + d; {
 			case finite(y[at]) || w.overflow || math.IsInf(b, 1):
 				c.out[0].setBound(at, b)
-			case !allExact:
+			case !allExact || w.underflow(): // no weight, times an infinity, is NaN
 				c.out[0].setBound(at, math.Inf(1))
 			}
 		}
@@ -126,6 +126,16 @@ type weights struct {
 	relative  float64   // error of every weight through the order of the sums
 	logError  float64   // of the logarithm of their sum
 	overflow  bool      // a score may leave the range of the compute type
+}
+
+// underflow tells whether a weight may be 0 in a narrower type than this one.
+func (w *weights) underflow() bool {
+	for _, x := range w.w {
+		if x < 0x1p-100 {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head, i, row int, key func(int) int) *weights {
