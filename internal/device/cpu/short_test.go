@@ -1,0 +1,5 @@
+//go:build !long
+
+package cpu
+
+const long = false
