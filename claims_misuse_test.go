@@ -9,9 +9,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"io/fs"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -68,16 +68,20 @@ var receivers = map[string][]any{
 func TestMisuseTablesAreComplete(t *testing.T) {
 	for _, dir := range []string{".", "embed", "hub", "model", "safetensors", "tokenizer"} {
 		prefix := strings.TrimPrefix(dir, ".") + "."
-		notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-		packages, err := parser.ParseDir(token.NewFileSet(), dir, notTest, 0) //nolint:staticcheck // build tags change nothing here
-		if err != nil {
-			t.Fatal(err)
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal("no files in", dir, err)
 		}
-		for _, p := range packages {
-			for _, f := range p.Files {
-				for _, d := range f.Decls {
-					checkListed(t, prefix, d)
-				}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				checkListed(t, prefix, d)
 			}
 		}
 	}

@@ -121,7 +121,8 @@ func TestMissingModelFiles(t *testing.T) {
 			_ = e.Close()
 		}
 	}
-	if _, err := embed.New(nil, embed.Options{FS: minilm.FS}); err == nil { //nolint:staticcheck // nil is the case
+	//lint:ignore SA1012 nil is the case
+	if _, err := embed.New(nil, embed.Options{FS: minilm.FS}); err == nil {
 		t.Error("a nil context: no error")
 	}
 }
@@ -239,7 +240,8 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("%.20q has no direction: %v", text, norm)
 		}
 	}
-	if _, err := e.Encode(nil, all); err == nil { //nolint:staticcheck // nil is the case
+	//lint:ignore SA1012 nil is the case
+	if _, err := e.Encode(nil, all); err == nil {
 		t.Error("a nil context: no error")
 	}
 	if v, err := e.Encode(ctx, nil); err != nil || len(v) != 0 {
