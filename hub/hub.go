@@ -57,18 +57,24 @@ func Cache() string {
 func hubName(name string) bool {
 	parts := strings.Split(name, "/")
 	for _, p := range parts {
-		if p == "" || p == "." || p == ".." || strings.ContainsAny(p, `\:`) {
+		if !isName(p) {
 			return false
 		}
 	}
 	return len(parts) <= 2
 }
 
+// isName tells whether s names something right inside a folder.
+func isName(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, `/\:`)
+}
+
 // snapshot is the revision that refs/main names, or else the newest.
 func snapshot(repo string) (string, error) {
-	if rev, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
-		dir := filepath.Join(repo, "snapshots", filepath.Base(strings.TrimSpace(string(rev))))
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+	if data, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
+		rev := strings.TrimSpace(string(data))
+		dir := filepath.Join(repo, "snapshots", rev)
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && isName(rev) {
 			return dir, nil
 		}
 	}
