@@ -22,6 +22,9 @@ type loopKernel struct {
 	spill  int
 	layout x86.Layout
 
+	streams      []int // params that a second form of the code writes past the caches; nil: there is none
+	streamOffset int
+
 	generic *generic.Func // set instead of code
 }
 
@@ -38,10 +41,14 @@ func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
 		}
 	}
 	if c.machine {
-		code, err := x86.Emit(loop.Expand(k), c.isa)
+		code, streaming, err := c.emit(k)
 		if err == nil {
 			lk.offset, lk.spill = c.slab.add(code.Text), code.SpillBytes
 			c.list(k.Name, code)
+			if streaming != nil {
+				lk.streamOffset, lk.streams = c.slab.add(streaming.Text), streaming.Streams
+				c.list(k.Name+", streaming", streaming)
+			}
 			return lk, nil
 		}
 		if !errors.Is(err, x86.ErrUnsupported) {
@@ -75,6 +82,12 @@ func (k *loopKernel) bind(r *binding) (jit.Step, error) {
 	}
 	if k.generic != nil {
 		return s, s.bindGeneric(r)
+	}
+	s.offset = k.offset
+	if stream, err := k.streamsTo(r); err != nil {
+		return nil, err
+	} else if stream {
+		s.offset = k.streamOffset
 	}
 	return s, s.bindCode(r)
 }
@@ -123,6 +136,7 @@ func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
 type loopStep struct {
 	kernel        *loopKernel
 	lo, hi, chunk int
+	offset        int // of the code
 	sizes         []int64
 	status        []int64
 	ptrs          [][]unsafe.Pointer // by worker and param
@@ -144,7 +158,7 @@ func (s *loopStep) Do(worker, task int) error {
 	}
 	b, l := s.blocks[worker], s.kernel.layout
 	b[l.Start], b[l.End] = uint64(start), uint64(end)
-	jit.Call(s.kernel.slab.entry(s.kernel.offset), unsafe.Pointer(&b[0]))
+	jit.Call(s.kernel.slab.entry(s.offset), unsafe.Pointer(&b[0]))
 	return nil
 }
 

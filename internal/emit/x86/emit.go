@@ -32,7 +32,8 @@ var ErrUnsupported = errors.New("x86: no machine code for this kernel")
 // multiple of 64.
 type Code struct {
 	Text       []byte
-	SpillBytes int // of scratch memory that each running call needs
+	SpillBytes int   // of scratch memory that each running call needs
+	Streams    []int // params with stores past the caches, whose addresses must be multiples of StreamAlign
 
 	asm *asm.Asm
 }
@@ -42,21 +43,29 @@ func (c *Code) Listing() string { return c.asm.Listing() }
 
 // Emit writes the machine code of k, which loop.Check accepts.
 func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
+	code, _, err := emit(k, isa, false)
+	return code, err
+}
+
+func emit(k *loop.Kernel, isa ISA, stream bool) (code, streaming *Code, err error) {
 	plan := map[*loop.Loop]laneMode{}
 	for {
 		e := newEmitter(k, isa, plan)
+		if stream {
+			e.streamable = e.onlyWritten()
+		}
 		e.kernel()
 		if e.giveUp != nil { // plan has changed
 			continue
 		}
 		if e.err != nil {
-			return nil, fmt.Errorf("kernel %q: %w", k.Name, e.err)
+			return nil, nil, fmt.Errorf("kernel %q: %w", k.Name, e.err)
 		}
-		code, err := e.finish()
+		code, streaming, err = e.finish()
 		if err != nil {
-			return nil, fmt.Errorf("kernel %q: %w", k.Name, err)
+			return nil, nil, fmt.Errorf("kernel %q: %w", k.Name, err)
 		}
-		return code, nil
+		return code, streaming, nil
 	}
 }
 
@@ -88,9 +97,13 @@ type emitter struct {
 	early     bool // what is written is safe before loops that may not run
 	lanes     lanes
 	laneLocal uint64 // locals with a value for each lane
-	partial   map[*loop.Local]*partials
-	why       string // what made it give up
-	err       error
+
+	streamable uint64 // params that stores past the caches may go to
+	streams    uint64 // those that have such stores
+
+	partial map[*loop.Local]*partials
+	why     string // what made it give up
+	err     error
 }
 
 // laneMode is how the iterations of a Vector loop are run. Where one turns out
@@ -163,21 +176,27 @@ func (e *emitter) kernel() {
 	e.stmts(e.k.Body)
 }
 
-// finish gives out registers and assembles.
-func (e *emitter) finish() (*Code, error) {
-	code := e.scopes[0].body.flatten(e.entry.flatten(make([]*inst, 0, 1024)))
-	w, err := allocate(e, code, kernelFiles(e.isa))
+// finish gives out registers and assembles, a second time for the form with
+// stores past the caches if there is any.
+func (e *emitter) finish() (plain, streaming *Code, err error) {
+	list := e.scopes[0].body.flatten(e.entry.flatten(make([]*inst, 0, 1024)))
+	w, err := allocate(e, list, kernelFiles(e.isa))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	w.code(code)
-	e.a.Op(asm.VZEROUPPER)
-	e.a.Op(asm.RET)
-	text, err := e.a.Finish()
-	if err != nil {
-		return nil, err
+	if plain, err = w.assemble(list); err != nil || e.streams == 0 {
+		return plain, nil, err
 	}
-	return &Code{Text: text, SpillBytes: w.spillBytes(), asm: e.a}, nil
+	w.stream(list)
+	if streaming, err = w.assemble(list); err != nil {
+		return nil, nil, err
+	}
+	for p := range e.k.Params {
+		if e.streams&e.graph.paramBit(p) != 0 {
+			streaming.Streams = append(streaming.Streams, p)
+		}
+	}
+	return plain, streaming, nil
 }
 
 // stopped tells that nothing emitted from here on matters.

@@ -63,7 +63,9 @@ func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 		return
 	}
 	m := e.address(param, a, u)
-	if e.isa == AVX512 {
+	if k == 0 && (d == ir.F32 || d == ir.I32 || d == ir.U32) {
+		e.do(asm.VMOVUPS, m, r(x)).stream = e.mayStream(param, a)
+	} else if e.isa == AVX512 {
 		e.storeLanes(d, m, x, k)
 	} else {
 		e.storeLanes2(d, m, x, k)
@@ -101,8 +103,6 @@ func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
 		return
 	}
 	switch d {
-	case ir.F32, ir.I32, ir.U32:
-		e.do(asm.VMOVUPS, m, r(x))
 	case ir.F16:
 		e.doImm(asm.VCVTPS2PH, 0, m, r(x))
 	case ir.BF16:

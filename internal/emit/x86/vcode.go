@@ -85,6 +85,7 @@ type inst struct {
 	zero   bool // mask clears the lanes it leaves out
 	early  bool // dst differs from all sources but the tied one, and the mask is overwritten
 	narrow bool // general registers at 32 bits
+	stream bool // a store of a full register that may go past the caches
 	n      uint8
 	len    asm.Length
 	cc     asm.CC

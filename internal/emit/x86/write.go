@@ -19,6 +19,8 @@ type writer struct {
 	based   bool  // base is set already
 	args    asm.R // the argument block
 
+	streaming bool // stores that may go past the caches do
+
 	used [classes]int // scratch registers the instruction uses so far
 	err  error
 }
@@ -41,6 +43,21 @@ func (w *writer) giveSlots() {
 			}
 		}
 	}
+}
+
+// assemble writes a whole kernel.
+func (w *writer) assemble(list []*inst) (*Code, error) {
+	w.code(list)
+	if w.streaming {
+		w.a.Op(asm.SFENCE) // whoever learns that the call is over finds the data
+	}
+	w.a.Op(asm.VZEROUPPER)
+	w.a.Op(asm.RET)
+	text, err := w.a.Finish()
+	if err != nil {
+		return nil, err
+	}
+	return &Code{Text: text, SpillBytes: w.spillBytes(), asm: w.a}, nil
 }
 
 // code assembles instructions in order.
@@ -235,7 +252,11 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 			args = append(args, asm.Mask(k))
 		}
 	}
-	w.a.Op(in.op, args...)
+	op := in.op
+	if in.stream && w.streaming {
+		op = asm.VMOVNTPS
+	}
+	w.a.Op(op, args...)
 }
 
 // fill makes a register of zeros or ones from nothing.

@@ -1,0 +1,84 @@
+package cpu
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// With streaming stores results are the same, bit for bit, however many rows and
+// workers.
+func TestStreamingResults(t *testing.T) {
+	for _, d := range machines(t) {
+		for name, text := range bandwidthGraphs {
+			for _, rows := range []int{0, 1, 3, 37} {
+				run, bound := bindBandwidth(t, d, text, rows)
+				out := bound.Outputs[0].Bytes()
+				var results [2][]byte
+				for i, cache := range []int{math.MaxInt, 0} {
+					for j := range out {
+						out[j] = 0xA5
+					}
+					d.cache = cache
+					run()
+					results[i] = bytes.Clone(out)
+				}
+				if !bytes.Equal(results[0], results[1]) {
+					t.Errorf("%v, %s, %d rows: streaming changes results", d.ISA(), name, rows)
+				}
+			}
+		}
+	}
+}
+
+// A run streams if it touches more than the caches hold, writes a good part of
+// that, and writes to aligned memory.
+func TestStreamsTo(t *testing.T) {
+	for _, d := range machines(t) {
+		if d.ISA() == Generic {
+			continue
+		}
+		d.cache = 3 << 20
+		_, bound := bindBandwidth(t, d, bandwidthGraphs["add"], 512)
+		k := bound.Module.(*module).kernels[0].(*loopKernel)
+		memory := unsafe.Pointer(unsafe.SliceData(bound.Outputs[0].Bytes()))
+		for _, c := range []struct {
+			rows, cache, offset int
+			want                bool
+		}{
+			{512, 3 << 20, 0, true},
+			{512, 6 << 20, 0, false}, // three tensors of 2 MB
+			{512, 6<<20 - 1, 0, true},
+			{512, 3 << 20, 32, false},
+			{512, 3 << 20, 4, false},
+			{512, 3 << 20, 64, true},
+			{0, 3 << 20, 0, false},
+		} {
+			d.cache = c.cache
+			at := unsafe.Add(memory, c.offset)
+			r := &binding{module: bound.Module.(*module), env: ir.Env{"N": c.rows}, ptrs: []unsafe.Pointer{memory, memory, at}}
+			if got := must(k.streamsTo(r)); got != c.want {
+				t.Errorf("%v, %d rows, caches of %d bytes, offset %d: streams: %v", d.ISA(), c.rows, c.cache, c.offset, got)
+			}
+		}
+	}
+}
+
+// Results that are never large have no second form.
+func TestStreamingFormIsRare(t *testing.T) {
+	for _, d := range machines(t) {
+		for limit, want := range map[string]bool{"1000": false, "1000000": d.ISA() != Generic} {
+			text := "graph\nsymbol N 0 " + limit + "\nleaf 0 input \"x\" f32[N 384]\n%0 = input : f32[N 384]\n%1 = neg %0 : f32[N 384]\nreturn %1\n"
+			d.cache = 32 << 20
+			m := must(d.CompileGraph(t.Context(), must(ir.Parse(text)), device.Options{}))
+			if got := m.(*module).kernels[0].(*loopKernel).streams != nil; got != want {
+				t.Errorf("%v: up to %s rows: a form that streams: %v", d.ISA(), limit, got)
+			}
+			_ = m.Close()
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package x86
+
+import (
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// A plain store first reads the line that it changes, so that a kernel bound by
+// memory moves a third more bytes than it has to, or half as many again. A
+// streaming store (VMOVNTPS) of whole lines does not, but what it wrote is then
+// in memory, not in a cache: it pays for results too large for the caches. Parts
+// of lines cost more than they save, and the instruction needs an aligned
+// address: a loop streams if its registers fill lines by the form of the index.
+
+// StreamAlign is what the addresses of params that stream are multiples of: the
+// size of a line.
+const StreamAlign = 64
+
+// lineElems is the 32-bit elements of a line.
+const lineElems = StreamAlign / 4
+
+// EmitStreaming is Emit, and gives the code a second time with streaming stores
+// to Streams; nil where there is nothing to stream. Both forms take the same
+// arguments and leave the same bits. Registers are given out once for both.
+func EmitStreaming(k *loop.Kernel, isa ISA) (plain, streaming *Code, err error) {
+	return emit(k, isa, true)
+}
+
+// onlyWritten are the params that the kernel writes and never reads.
+func (e *emitter) onlyWritten() uint64 {
+	var read, written uint64
+	for _, n := range e.graph.byKey {
+		read |= n.deps.params
+	}
+	for i, p := range e.k.Params {
+		if p.Use == loop.Write {
+			written |= e.graph.paramBit(i)
+		}
+	}
+	return written &^ read
+}
+
+// mayStream tells whether the copies of a full register at access a, whose lanes
+// lie one after the other, are whole lines if the param begins at one.
+func (e *emitter) mayStream(param int, a access) bool {
+	bit := e.graph.paramBit(param)
+	if e.streamable&bit == 0 || e.lanes.copies*e.wide()%lineElems != 0 {
+		return false
+	}
+	lane := e.scopes[e.lanes.level].loop
+	rest := a.index.plus(atom(e.graph.node(lane.Var.Ref())), -1)
+	if lane.Lo != nil {
+		rest = rest.plus(e.graph.polyOf(e.graph.node(lane.Lo)), 1)
+	}
+	if !rest.multipleOf(lineElems) {
+		return false
+	}
+	e.streams |= bit
+	return true
+}
+
+// multipleOf tells whether n, a power of two, divides p whatever the atoms are.
+func (p *poly) multipleOf(n int64) bool {
+	for _, m := range p.monos {
+		if m.coef%n != 0 {
+			return false
+		}
+	}
+	return p.c%n == 0
+}
+
+// stream has the writer assemble list anew, with streaming stores.
+func (w *writer) stream(list []*inst) {
+	w.streaming = true
+	w.a = asm.New(w.e.isa)
+	last := asm.Label(0)
+	for _, in := range list {
+		for last < in.label {
+			last = w.a.NewLabel()
+		}
+	}
+}
