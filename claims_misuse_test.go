@@ -264,7 +264,7 @@ func small(x sinter.Tensor) bool {
 
 // No exported function or method panics, whatever it is given.
 func TestNothingPanics(t *testing.T) {
-	rounds := 60
+	rounds := 40
 	if testing.Short() {
 		rounds = 10
 	}

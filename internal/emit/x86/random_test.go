@@ -9,6 +9,10 @@ import (
 	"github.com/sinterml/sinter/internal/loop/looptest"
 )
 
+// seeds is how many random kernels an instruction set is tried on; the build
+// tag long sets more.
+var seeds = uint64(200)
+
 // Random kernels must agree with the interpreter bit for bit.
 func TestRandom(t *testing.T) {
 	config := looptest.Config{
@@ -17,10 +21,9 @@ func TestRandom(t *testing.T) {
 		WildIndices: true,
 		MaxTrip:     150,
 	}
-	const seeds = 500
 	eachISA(t, func(t *testing.T, isa ISA) {
-		ran, refused := 0, map[string]int{}
-		for seed := range uint64(seeds) {
+		ran, refused := uint64(0), map[string]int{}
+		for seed := range seeds {
 			c := looptest.Random(rand.New(rand.NewPCG(seed, 7)), config)
 			err := checkCase(c, isa)
 			switch {

@@ -1,0 +1,5 @@
+//go:build long
+
+package rewrite
+
+func init() { graphs = 20_000 }
