@@ -35,6 +35,7 @@ func TestDirFromEnvironment(t *testing.T) {
 }
 
 func TestModelFromEnvironment(t *testing.T) {
+	t.Setenv("SINTER_CI", "") // where nothing may be skipped, an absent model fails
 	root := t.TempDir()
 	t.Setenv("SINTER_MODELS", root)
 	want := filepath.Join(root, "some")
