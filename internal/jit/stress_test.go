@@ -198,7 +198,9 @@ func TestStopTheWorldLatency(t *testing.T) {
 	slices.Sort(waits)
 	median := waits[len(waits)/2]
 	t.Logf("a call takes %v; stopping the world %v in the median, at most %v", one, median, waits[len(waits)-1])
-	if limit := 20*one + 2*time.Millisecond; median > limit {
+	// Far above what it takes even where others want the processors, and far
+	// below the seconds of a loop that cannot be stopped.
+	if limit := 20*one + 50*time.Millisecond; median > limit {
 		t.Errorf("stopping the world took %v, more than %v", median, limit)
 	}
 }
