@@ -33,3 +33,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkCases(b *testing.B) {
+	devicetest.Benchmark(b, func(threads int) (device.Device, error) { return cpu.New(cpu.Options{Threads: threads}) }, device.Options{})
+}
