@@ -188,6 +188,7 @@ func (p *Program) commit(results []*storage) {
 	defer commits.Unlock()
 	for i, n := range p.graph.Outputs {
 		if n.Op == ir.Assign {
+			results[i].keep()
 			p.leaves[n.Attr.Leaf].Storage.(*Variable).version.Store(results[i])
 		}
 	}

@@ -33,6 +33,7 @@ type memory struct {
 	size    int
 	buffers map[*Device]device.Buffer
 	counted int64 // bytes that a device allocated, as told to pressure
+	kept    bool  // a variable's: not to be released
 }
 
 func newStorage(dt DType, shape []int, host []byte) *storage {
@@ -59,6 +60,38 @@ func (m *memory) free() {
 	}
 	m.buffers = nil
 	outstanding.Add(-m.counted)
+	m.counted = 0
+}
+
+// keep makes release do nothing.
+func (m *memory) keep() {
+	m.mu.Lock()
+	m.kept = true
+	m.mu.Unlock()
+}
+
+// release is free for values that a device made and no variable holds.
+func (m *memory) release() {
+	m.mu.Lock()
+	made := m.counted > 0 && !m.kept
+	if made {
+		m.host = nil // it may be the buffer itself
+	}
+	m.mu.Unlock()
+	if made {
+		m.free()
+	}
+}
+
+// Release gives the memory of a result back at once, instead of when the
+// garbage collector finds that nobody has it any more: worth it for large
+// results that are read and dropped in a loop. All tensors with this value
+// must not be used afterwards: doing so is an error. Values that no device
+// computed, and those of variables, stay.
+func (x Tensor) Release() {
+	if e := x.load().leaf(); e != nil && e.store != nil {
+		e.store.release()
+	}
 }
 
 // Device memory is freed by the garbage collector, which sees only the Go
@@ -124,7 +157,7 @@ func (m *memory) load(ctx context.Context) ([]byte, error) {
 		m.host = host
 		return host, nil
 	}
-	return nil, errors.New("the values are gone: their device was closed")
+	return nil, errors.New("the values are gone: they were released, or their device was closed")
 }
 
 // hostBuffer is Go memory as the target of a copy from a device.

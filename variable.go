@@ -130,6 +130,7 @@ func (v *Variable) current(ctx context.Context, d *Device) (*storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("first value of variable %q: %w", v.name, err)
 	}
+	stores[0].keep()
 	v.version.Store(stores[0])
 	return stores[0], nil
 }

@@ -221,6 +221,7 @@ func (e *Encoder) run(ctx context.Context, texts [][]int32, tokens int) ([][]flo
 	if err != nil {
 		return nil, err
 	}
+	out[0].Release()
 	dim := e.Dim()
 	vectors := make([][]float32, len(texts))
 	for i := range vectors {

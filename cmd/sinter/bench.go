@@ -218,7 +218,10 @@ func (p *program) close() error {
 }
 
 func (p *program) once(ctx context.Context, threads int) error {
-	_, err := p.run[threads].Run(ctx, p.inputs)
+	out, err := p.run[threads].Run(ctx, p.inputs)
+	for _, o := range out {
+		o.Release()
+	}
 	return err
 }
 
