@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 
 	"github.com/sinterml/sinter"
@@ -32,15 +33,19 @@ func nineShapes() []gemmShape {
 	return all
 }
 
-// drawShapes draws sizes evenly in their logarithms, up to 4096 and not more
-// work than the largest of the nine.
+// drawShapes draws sizes evenly up to 4096, of every third shape prime numbers,
+// and not more than a few seconds' work.
 func drawShapes(count int, seed uint64) []gemmShape {
 	r := rand.New(rand.NewPCG(seed, 0))
-	size := func(from float64) int {
-		return int(math.Round(math.Exp(math.Log(from) + r.Float64()*(math.Log(4096)-math.Log(from)))))
-	}
 	var all []gemmShape
 	for len(all) < count {
+		size := func(from int) int {
+			n := from + r.IntN(4096-from+1)
+			for len(all)%3 == 2 && n > from && !big.NewInt(int64(n)).ProbablyPrime(0) {
+				n--
+			}
+			return n
+		}
 		s := gemmShape{size(1), size(16), size(16), "drawn"}
 		if s.m*s.n*s.k <= 1<<33 {
 			all = append(all, s)
