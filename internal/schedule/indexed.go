@@ -43,14 +43,7 @@ func (b *builder) scatter(n *ir.Node) ([]loop.Stmt, error) {
 	if _, hi := size.Bounds(); hi > 0 {
 		body = append(body, &loop.Loop{Var: u, Hi: loop.SizeOf(index.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{b.store(n, to, up)}})
 	}
-	if len(kept) == 0 {
-		return body, nil
-	}
-	last := loop.Serial
-	if axis != lastAxis(x.Shape) {
-		last = loop.Vector
-	}
-	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+	return b.overKept(kept, axis != lastAxis(x.Shape), body), nil
 }
 
 // scan runs along an axis and stores each step.
@@ -74,14 +67,7 @@ func (b *builder) scan(n *ir.Node) ([]loop.Stmt, error) {
 			b.store(n, idx, convert(acc.Ref(), n.DType)),
 		}},
 	}
-	if len(kept) == 0 {
-		return body, nil
-	}
-	last := loop.Serial
-	if axis != lastAxis(x.Shape) {
-		last = loop.Vector
-	}
-	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+	return b.overKept(kept, axis != lastAxis(x.Shape), body), nil
 }
 
 // segmentIDs fills each segment's rows with its number.

@@ -25,14 +25,20 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.overKept(kept, lanesOutside, body), nil
+}
+
+// overKept runs body for every index of the kept axes, the last of which is
+// spread over lanes where lanes says so.
+func (b *builder) overKept(kept []*loop.Var, lanes bool, body []loop.Stmt) []loop.Stmt {
 	if len(kept) == 0 {
-		return body, nil
+		return body
 	}
 	last := loop.Serial
-	if lanesOutside {
+	if lanes {
 		last = loop.Vector
 	}
-	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+	return b.parallel(loop.Collapse(b.nest(kept, last, body)))
 }
 
 // lastAxis is the last axis that is not of size 1.
@@ -408,12 +414,5 @@ func (b *builder) argReduce(n *ir.Node) ([]loop.Stmt, error) {
 		}},
 		b.store(n, rowIdx, where.Ref()),
 	}
-	if len(kept) == 0 {
-		return body, nil
-	}
-	last := loop.Serial
-	if axis != lastAxis(x.Shape) {
-		last = loop.Vector
-	}
-	return b.parallel(loop.Collapse(b.nest(kept, last, body))), nil
+	return b.overKept(kept, axis != lastAxis(x.Shape), body), nil
 }
