@@ -70,17 +70,6 @@ func bytesOf[T Elem](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(zero)))
 }
 
-// alignment of the memory that this package makes: a cache line, which is the
-// widest that any kernel asks for.
-const alignment = 64
-
-// alignedBytes gives n zero bytes at a multiple of alignment.
-func alignedBytes(n int) []byte {
-	b := make([]byte, n+alignment-1)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment
-	return b[skip : int(skip)+n : int(skip)+n]
-}
-
 // sizeOf is the bytes of a static shape; false where it overflows an int or
 // a size is negative.
 func sizeOf(dt DType, shape []int) (int, bool) {

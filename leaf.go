@@ -19,9 +19,12 @@ func Of[T Elem](values []T, shape ...int) Tensor {
 	if n != len(data) {
 		return fail(fmt.Errorf("shape %v has %d elements, not the %d given", shape, n/dt.Size(), len(values)))
 	}
-	host := alignedBytes(n)
-	copy(host, data)
-	return bound(ir.Bound, "", newStorage(dt, shape, host))
+	s := newStorage(dt, shape, nil)
+	if err := s.own(n); err != nil {
+		return fail(err)
+	}
+	copy(s.host, data)
+	return bound(ir.Bound, "", s)
 }
 
 // Weight makes a tensor over the caller's memory: row-major, little endian. It

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // storage is the values of one tensor: in the host's memory, on devices, or
@@ -29,7 +30,8 @@ type storage struct {
 // back to the storage.
 type memory struct {
 	mu      sync.Mutex
-	host    []byte // nil until a value that a device made is asked for
+	host    []byte      // nil until a value that a device made is asked for
+	owned   *jit.Memory // what host lies in, unless it is the caller's or a buffer's
 	size    int
 	buffers map[*Device]device.Buffer
 	counted int64 // bytes that a device allocated, as told to pressure
@@ -41,6 +43,22 @@ func newStorage(dt DType, shape []int, host []byte) *storage {
 		memory: &memory{host: host, size: len(host)}}
 	runtime.AddCleanup(s, (*memory).free, s.memory)
 	return s
+}
+
+// hostMemory is where the library keeps values of its own in the host's memory:
+// outside the Go heap, for its pages of 4 kB cost kernels that read large
+// tensors a third of the bandwidth.
+var hostMemory jit.Allocator
+
+// own gives the memory n bytes of its own, of any contents. They are freed by
+// the garbage collector, after the storage.
+func (m *memory) own(n int) error {
+	owned, err := hostMemory.Alloc(n)
+	if err != nil {
+		return err
+	}
+	m.owned, m.host, m.size = owned, owned.Bytes(), n
+	return nil
 }
 
 // deviceStorage owns b, which d has allocated.
@@ -75,7 +93,7 @@ func (m *memory) release() {
 	m.mu.Lock()
 	made := m.counted > 0 && !m.kept
 	if made {
-		m.host = nil // it may be the buffer itself
+		m.host, m.owned = nil, nil // it may be the buffer itself
 	}
 	m.mu.Unlock()
 	if made {
@@ -150,12 +168,14 @@ func (m *memory) load(ctx context.Context) ([]byte, error) {
 		}
 	}
 	for d, b := range m.buffers {
-		host := alignedBytes(m.size)
-		if err := d.dev.Copy(ctx, hostBuffer(host), b); err != nil {
+		if err := m.own(m.size); err != nil {
+			return nil, err
+		}
+		if err := d.dev.Copy(ctx, hostBuffer(m.host), b); err != nil {
+			m.host, m.owned = nil, nil
 			return nil, fmt.Errorf("reading values from %s: %w", d.Name(), err)
 		}
-		m.host = host
-		return host, nil
+		return m.host, nil
 	}
 	return nil, errors.New("the values are gone: they were released, or their device was closed")
 }
