@@ -275,6 +275,9 @@ func (x Tensor) Cast(dt DType) Tensor {
 
 // Bitcast takes the bits for another type of that size.
 func (x Tensor) Bitcast(dt DType) Tensor {
+	if bad, ok := firstErr(x); ok {
+		return bad
+	}
 	if !dt.Valid() {
 		return fail(fmt.Errorf("no dtype %v", dt), x)
 	}

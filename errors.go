@@ -3,6 +3,7 @@ package sinter
 import (
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"strings"
 
@@ -90,6 +91,12 @@ func firstErr(in ...Tensor) (Tensor, bool) {
 
 const thisPackage = "github.com/sinterml/sinter."
 
+// thisFolder is where the compiler found the files of this package.
+var thisFolder = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return path.Dir(file)
+}()
+
 // caller walks up the stack to the code that called this package: what it
 // called, and from where. Tests of this package count as callers.
 func caller() (op, at string) {
@@ -97,7 +104,9 @@ func caller() (op, at string) {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, thisPackage) || strings.HasSuffix(f.File, "_test.go") {
+		// The file tells: a closure of this package bears the name of the
+		// function that its surroundings were inlined into.
+		if path.Dir(f.File) != thisFolder || strings.HasSuffix(f.File, "_test.go") {
 			return op, fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		op = functionName(f.Function)

@@ -128,6 +128,9 @@ func (x Tensor) StdKeep(correction int, axes ...int) Tensor {
 
 // average sums over axes and divides by their size less correction.
 func (x Tensor) average(correction int, axes []int) Tensor {
+	if bad, ok := firstErr(x); ok {
+		return bad
+	}
 	ax, err := x.axes(axes)
 	if err != nil {
 		return fail(err, x)
