@@ -58,5 +58,8 @@ func OneHot(index Tensor, depth int) Tensor {
 	if !dt.IsInt() {
 		return fail(fmt.Errorf("the index is an integer, not %v: use Cast", dt), index)
 	}
+	if _, most := dt.IntRange(); float64(depth)-1 > most {
+		return failf([]Tensor{index}, "%v holds no index up to %d: use Cast", dt, depth-1)
+	}
 	return index.Unsqueeze(-1).Equal(Iota(dt, 0, N(depth))).Cast(dt)
 }

@@ -291,16 +291,17 @@ func (x Tensor) Repeat(axis, n int) Tensor {
 // Tril keeps the elements on and below the k-th diagonal of the last two axes
 // and puts 0 elsewhere.
 func (x Tensor) Tril(k int) Tensor {
-	return x.diagonals(func(row, column Tensor) Tensor { return row.Add(Scalar(float64(k))).GreaterEqual(column) })
+	return x.diagonals(k, Tensor.GreaterEqual)
 }
 
 // Triu keeps the elements on and above the k-th diagonal of the last two axes
 // and puts 0 elsewhere.
 func (x Tensor) Triu(k int) Tensor {
-	return x.diagonals(func(row, column Tensor) Tensor { return row.Add(Scalar(float64(k))).LessEqual(column) })
+	return x.diagonals(k, Tensor.LessEqual)
 }
 
-func (x Tensor) diagonals(keep func(row, column Tensor) Tensor) Tensor {
+// diagonals keeps the elements whose row, plus k, compares to their column.
+func (x Tensor) diagonals(k int, keep func(row, column Tensor) Tensor) Tensor {
 	if bad, ok := firstErr(x); ok {
 		return bad
 	}
@@ -309,5 +310,7 @@ func (x Tensor) diagonals(keep func(row, column Tensor) Tensor) Tensor {
 		return failf([]Tensor{x}, "takes rank 2 or more")
 	}
 	last := x.v.Shape[rank-2:]
-	return Where(keep(Iota(I64, 0, last...), Iota(I64, 1, last...)), x, x.like(0))
+	k = min(max(k, -ir.MaxElements), ir.MaxElements) // farther out nothing changes
+	row, column := Iota(I64, 0, last...), Iota(I64, 1, last...)
+	return Where(keep(row.Add(Scalar(float64(k))), column), x, x.like(0))
 }

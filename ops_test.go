@@ -71,6 +71,9 @@ func TestMovement(t *testing.T) {
 	want[float32](t, x.Flip(1), 2, 1, 0, 5, 4, 3)
 	want[float32](t, x.Tril(-1), 0, 0, 0, 3, 0, 0)
 	want[float32](t, x.Triu(1), 0, 1, 2, 0, 0, 5)
+	want[float32](t, x.Tril(math.MaxInt), 0, 1, 2, 3, 4, 5)
+	want[float32](t, x.Triu(math.MaxInt), 0, 0, 0, 0, 0, 0)
+	want[float32](t, x.Slice(Range{}, Range{Step: math.MaxInt}), 0, 3)
 	want[float32](t, x.Pad([]int{0, 1}, []int{0, 0}, 9), 9, 0, 1, 2, 9, 3, 4, 5)
 	want[float32](t, Stack(-1, x.Index(0, 0), x.Index(0, 1)), 0, 3, 1, 4, 2, 5)
 	want[float32](t, Concat(0, x.Squeeze(), x.Unsqueeze(0).Squeeze(0)).Index(1, 0), 0, 3, 0, 3)
@@ -103,6 +106,10 @@ func TestIndexing(t *testing.T) {
 	want[float32](t, ScatterAdd(x, 0, Of([]int64{1, 1}, 2, 1), Scalar(10)), 0, 1, 2, 23, 4, 5)
 	want[float32](t, IndexAdd(x, 1, Of([]int64{0}, 1), Of([]float32{1, 2}, 2, 1)), 1, 1, 2, 5, 4, 5)
 	want[int64](t, OneHot(Of([]int64{2, 0}, 2), 3), 0, 0, 1, 1, 0, 0)
+	want[uint8](t, OneHot(Of([]uint8{255}, 1), 256).Slice(Range{}, Range{Start: 254}), 0, 1)
+	if OneHot(Of([]uint8{0}, 1), 257).Err() == nil {
+		t.Error("class 256 would be class 0 as u8")
+	}
 	values, indices := Of([]float32{2, float32(math.NaN()), 3, 2}, 4).Sort(0, false)
 	want[float32](t, values, 2, 2, 3, float32(math.NaN()))
 	want[int64](t, indices, 0, 3, 2, 1)

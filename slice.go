@@ -75,7 +75,10 @@ func (r Range) resolve(a *ir.Attr, i int) error {
 		if !ok {
 			return fmt.Errorf("step %d over the symbolic size %v", step, n)
 		}
-		n = N((count + step - 1) / step)
+		n = N(count / step)
+		if count%step != 0 {
+			n = n.Plus(1)
+		}
 	}
 	a.Starts[i], a.Steps[i], a.Shape[i] = start, step, n
 	return nil
