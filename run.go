@@ -48,6 +48,10 @@ func (p *Program) run(ctx context.Context, in map[string]Tensor) ([]*storage, er
 	if err != nil {
 		return nil, err
 	}
+	// Before the turns: computing a first value may assign variables itself.
+	if err := p.firstValues(ctx); err != nil {
+		return nil, err
+	}
 	assigned := p.assigned()
 	for i, v := range assigned {
 		if err := v.turn.take(ctx); err != nil {
@@ -56,10 +60,7 @@ func (p *Program) run(ctx context.Context, in map[string]Tensor) ([]*storage, er
 		}
 	}
 	defer passTurns(assigned)
-	leaves, err := p.bind(ctx, inputs)
-	if err != nil {
-		return nil, err
-	}
+	leaves := p.bind(inputs)
 	env, err := p.sizes(leaves)
 	if err != nil {
 		return nil, err
@@ -156,16 +157,21 @@ func passTurns(all []*Variable) {
 	}
 }
 
-// bind finds the storage of every leaf. Variables are read together, between
-// commits.
-func (p *Program) bind(ctx context.Context, inputs map[string]*storage) ([]*storage, error) {
+// firstValues makes sure that every variable has a version.
+func (p *Program) firstValues(ctx context.Context) error {
 	for _, l := range p.leaves {
 		if v, ok := l.Storage.(*Variable); ok {
 			if _, err := v.current(ctx, p.device); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+// bind finds the storage of every leaf. Variables are read together, between
+// commits.
+func (p *Program) bind(inputs map[string]*storage) []*storage {
 	commits.RLock()
 	defer commits.RUnlock()
 	leaves := make([]*storage, len(p.leaves))
@@ -179,7 +185,7 @@ func (p *Program) bind(ctx context.Context, inputs map[string]*storage) ([]*stor
 			leaves[i] = inputs[l.Name]
 		}
 	}
-	return leaves, nil
+	return leaves
 }
 
 // commit makes the new values of variables their current versions, all at once.

@@ -108,3 +108,37 @@ func TestVariableStartsFromAComputedTensor(t *testing.T) {
 	shadow := NewVariable("shadow", w.Tensor().Mul(Scalar(3)))
 	want[float32](t, shadow.Tensor(), 6, 6, 6, 6)
 }
+
+// Making the first value of one variable assigns another: a run that assigns
+// that one must not wait for itself.
+func TestFirstValueThatAssigns(t *testing.T) {
+	a := NewVariable("a", Of([]float32{1}))
+	b := NewVariable("b", a.Assign(a.Tensor().Add(Scalar(1))))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := Eval(ctx, a.Assign(a.Tensor().Add(b.Tensor())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want[float32](t, out[0], 4) // 2 + 2: b's first value had assigned a
+	want[float32](t, a.Tensor(), 4)
+	want[float32](t, b.Tensor(), 2)
+}
+
+func TestVariablesAreExchanged(t *testing.T) {
+	for _, device := range []string{"interp", "cpu"} {
+		a, b := NewVariable("a", Of([]float32{1, 2}, 2)), NewVariable("b", Of([]float32{3, 4}, 2))
+		p := compileOn(t, open(t, device), a.Assign(b.Tensor()), b.Assign(a.Tensor()))
+		for i := range 3 {
+			if _, err := p.Run(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				want[float32](t, a.Tensor(), 3, 4)
+				want[float32](t, b.Tensor(), 1, 2)
+			}
+		}
+		want[float32](t, a.Tensor(), 3, 4)
+		want[float32](t, b.Tensor(), 1, 2)
+	}
+}
