@@ -58,8 +58,8 @@ var receivers = map[string][]any{
 	".DType": {sinter.DType(0), sinter.DType(200)}, ".Dim": {sinter.Dim{}}, ".IndexError": {&sinter.IndexError{}},
 	".DivisionError": {&sinter.DivisionError{}},
 	"embed.Encoder":  {(*embed.Encoder)(nil), &embed.Encoder{}}, "model.Encoder": {(*model.Encoder)(nil), &model.Encoder{}},
-	"model.Pooling": {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {&tokenizer.Tokenizer{}},
-	"tokenizer.Encoding": {&tokenizer.Encoding{}}, "safetensors.File": {&safetensors.File{}},
+	"model.Pooling": {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
+	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
 	"safetensors.Error": {&safetensors.Error{}},
 }
 
@@ -186,6 +186,9 @@ func (h *hostile) known(t reflect.Type) (any, bool) {
 	case reflect.TypeFor[*model.Encoder]():
 		return []*model.Encoder{nil, {}}[h.IntN(2)], true
 	case reflect.TypeFor[io.Writer]():
+		if h.IntN(3) == 0 {
+			return nil, false
+		}
 		return io.Discard, true
 	case reflect.TypeFor[error]():
 		return errors.New("x"), true

@@ -9,6 +9,7 @@ package safetensors
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -26,7 +27,8 @@ type Tensor struct {
 }
 
 // File is an open file or a parsed buffer. It may be used from several
-// goroutines, but not during or after Close.
+// goroutines, but not during or after Close. The zero File, and nil, hold no
+// tensors.
 type File struct {
 	name     string
 	tensors  []Tensor // by name
@@ -128,10 +130,18 @@ func headerText(data []byte) (string, error) {
 }
 
 // Name is the path or name the file was opened with.
-func (f *File) Name() string { return f.name }
+func (f *File) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.name
+}
 
 // Names lists the tensors, sorted.
 func (f *File) Names() []string {
+	if f == nil {
+		return nil
+	}
 	names := make([]string, len(f.tensors))
 	for i, t := range f.tensors {
 		names[i] = t.Name
@@ -141,6 +151,9 @@ func (f *File) Names() []string {
 
 // Tensor finds a tensor by name.
 func (f *File) Tensor(name string) (Tensor, bool) {
+	if f == nil {
+		return Tensor{}, false
+	}
 	i, found := slices.BinarySearchFunc(f.tensors, name, func(t Tensor, name string) int {
 		return strings.Compare(t.Name, name)
 	})
@@ -153,11 +166,19 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 }
 
 // Metadata is the file's own table of free text; nil when it has none.
-func (f *File) Metadata() map[string]string { return f.metadata }
+func (f *File) Metadata() map[string]string {
+	if f == nil {
+		return nil
+	}
+	return f.metadata
+}
 
 // Close gives the mapping back. The data of the file's tensors must not be
 // used any more: reading it would fault. A parsed buffer stays the caller's.
 func (f *File) Close() error {
+	if f == nil {
+		return &Error{Err: errors.New("no file to close: make one with Open")}
+	}
 	unmap := f.unmap
 	f.tensors, f.unmap = nil, nil
 	if unmap == nil {

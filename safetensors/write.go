@@ -20,6 +20,9 @@ import (
 // all are aligned to their elements. Nothing is written when it returns an
 // *Error; any other error is the writer's.
 func Write(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	if w == nil {
+		return &Error{Err: errors.New("nowhere to write: the writer is nil")}
+	}
 	tensors = slices.Clone(tensors)
 	slices.SortFunc(tensors, func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(dtypeRank(b.DType), dtypeRank(a.DType)), cmp.Compare(a.Name, b.Name))

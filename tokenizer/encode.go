@@ -13,6 +13,9 @@ type Encoding struct {
 
 // Tokens is the tokens as they stand in the vocabulary.
 func (e *Encoding) Tokens() []string {
+	if e == nil {
+		return nil
+	}
 	tokens := make([]string, len(e.IDs))
 	for i, id := range e.IDs {
 		if e.tokenizer != nil {
@@ -34,6 +37,9 @@ func (t *Tokenizer) EncodePair(a, b string) Encoding { return t.EncodePairMax(a,
 // tokens counted; tokens are taken off the end of the text. With max 0 there
 // is no limit.
 func (t *Tokenizer) EncodeMax(text string, max int) Encoding {
+	if t == nil {
+		return Encoding{}
+	}
 	s := t.getScratch()
 	defer t.putScratch(s)
 	limit := t.contentLimit(max, false)
@@ -46,6 +52,9 @@ func (t *Tokenizer) EncodeMax(text string, max int) Encoding {
 // has more than half of the room both are cut to half. With max 0 there is no
 // limit.
 func (t *Tokenizer) EncodePairMax(a, b string, max int) Encoding {
+	if t == nil {
+		return Encoding{}
+	}
 	s := t.getScratch()
 	defer t.putScratch(s)
 	limit := t.contentLimit(max, true)

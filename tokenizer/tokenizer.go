@@ -16,7 +16,7 @@ import (
 )
 
 // Tokenizer is safe for use by several goroutines at once. Parse and Load make
-// one; the zero value knows no tokens, and encodes every text to nothing.
+// one; the zero value, and nil, know no tokens and encode every text to nothing.
 type Tokenizer struct {
 	normalizer    normalizer
 	preTokenizer  preTokenizer
@@ -99,12 +99,17 @@ func Parse(data []byte) (*Tokenizer, error) {
 }
 
 // VocabSize is one more than the largest id.
-func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
+func (t *Tokenizer) VocabSize() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.tokens)
+}
 
 // Token is the token of an id as it stands in the vocabulary, or "" when there
 // is none.
 func (t *Tokenizer) Token(id int32) string {
-	if id < 0 || int(id) >= len(t.tokens) {
+	if id < 0 || int(id) >= t.VocabSize() {
 		return ""
 	}
 	return t.tokens[id]
@@ -112,6 +117,9 @@ func (t *Tokenizer) Token(id int32) string {
 
 // ID is the id of a token, and whether there is such a token.
 func (t *Tokenizer) ID(token string) (int32, bool) {
+	if t == nil {
+		return 0, false
+	}
 	if id, ok := t.addedIDs[token]; ok {
 		return id, true
 	}
@@ -130,7 +138,7 @@ func (t *Tokenizer) Decode(ids []int32) string {
 			tokens = append(tokens, token)
 		}
 	}
-	if t.decoder == nil {
+	if t == nil || t.decoder == nil {
 		return plainDecoder{}.decode(tokens)
 	}
 	return t.decoder.decode(tokens)
