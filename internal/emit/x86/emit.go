@@ -88,6 +88,7 @@ type emitter struct {
 	slab   instSlab
 	tables [][]byte
 	vregs  []vreg
+	room   [classes]int // registers that weave may count on
 	entry  *block // pointers and constants: run first, once
 	words  map[int]reg
 	consts map[constKey]reg
@@ -173,6 +174,10 @@ func (e *emitter) kernel() {
 		return
 	}
 	e.scopes = []*scope{newScope(nil, 0, deps{})}
+	e.room[vec], e.room[mask] = 30, 7
+	if e.isa == AVX2 {
+		e.room[vec] = 13
+	}
 	e.stmts(e.k.Body)
 }
 

@@ -42,8 +42,8 @@ func (e *emitter) varies(n *node) bool {
 	return e.inVector() && (n.deps.vars&e.scopes[e.lanes.level].changes.vars != 0 || n.deps.locals&e.laneLocal != 0)
 }
 
-// stmts emits statements in order; between loops, one copy of all of them
-// after the other.
+// stmts emits statements in order; between loops, all of them for each copy,
+// woven.
 func (e *emitter) stmts(body []loop.Stmt) {
 	for len(body) > 0 && !e.stopped() {
 		if l, ok := body[0].(*loop.Loop); ok {
@@ -55,10 +55,16 @@ func (e *emitter) stmts(body []loop.Stmt) {
 		for n < len(body) && !isLoop(body[n]) {
 			n++
 		}
-		for u := range e.copies() {
+		code := e.scopes[e.top()].body
+		starts := make([]int, e.copies())
+		for u := range starts {
+			starts[u] = len(code.items)
 			for _, s := range body[:n] {
 				e.stmt(s, u)
 			}
+		}
+		if len(starts) > 1 && !e.stopped() {
+			e.weave(code, starts)
 		}
 		body = body[n:]
 	}
