@@ -14,7 +14,11 @@ type fusedCase struct {
 	name   string
 	arrays int // read, x alone or x and y
 	vector bool
-	build  func(x, y, v sinter.Tensor) sinter.Tensor
+	// flops an element, each operation of the arithmetic one and a multiply-add
+	// two, with exp as 26 and erf as 36 (docs/ops.md has their accuracy). They
+	// matter where arithmetic takes longer than memory.
+	flops float64
+	build func(x, y, v sinter.Tensor) sinter.Tensor
 	// row is one row of it in float64; y and v are nil where they are not read.
 	row func(x, y, v []float64) []float64
 }
@@ -22,24 +26,24 @@ type fusedCase struct {
 const fusedWidth = 1024
 
 var fusedCases = []fusedCase{
-	{name: "add-relu", arrays: 2,
+	{name: "add-relu", flops: 2, arrays: 2,
 		build: func(x, y, _ sinter.Tensor) sinter.Tensor { return x.Add(y).ReLU() },
 		row:   each(func(x, y, _ float64) float64 { return max(0, x+y) })},
-	{name: "chain", arrays: 2, vector: true,
+	{name: "chain", flops: 5, arrays: 2, vector: true,
 		build: func(x, y, v sinter.Tensor) sinter.Tensor {
 			return x.Mul(v).Add(y).Sub(sinter.Scalar(0.25)).Abs().Sqrt()
 		},
 		row: each(func(x, y, v float64) float64 { return math.Sqrt(math.Abs(x*v + y - 0.25)) })},
-	{name: "bias-gelu", arrays: 1, vector: true,
+	{name: "bias-gelu", flops: 41, arrays: 1, vector: true,
 		build: func(x, _, v sinter.Tensor) sinter.Tensor { return x.Add(v).GELU() },
 		row: each(func(x, _, v float64) float64 {
 			x += v
 			return x / 2 * (1 + math.Erf(x/math.Sqrt2))
 		})},
-	{name: "softmax", arrays: 1,
+	{name: "softmax", flops: 30, arrays: 1,
 		build: func(x, _, _ sinter.Tensor) sinter.Tensor { return x.Softmax(-1) },
 		row:   softmaxRow},
-	{name: "add-layernorm", arrays: 2, vector: true,
+	{name: "add-layernorm", flops: 9, arrays: 2, vector: true,
 		build: func(x, y, v sinter.Tensor) sinter.Tensor { return sinter.LayerNorm(x.Add(y), v, v, 1e-5) },
 		row:   layerNormRow},
 }
@@ -131,7 +135,8 @@ func (b *benchRun) fused(ctx context.Context, c fusedCase, isa string, rows int,
 	return b.measure(ctx, bench.Case{
 		Name: c.name, Set: "fused", ISA: isa, Shape: []int{rows, fusedWidth},
 		Work: float64(bytes*(c.arrays+1)) / 1e9, Unit: "GB/s",
-		Read: bytes * c.arrays, Written: bytes,
+		Flops: c.flops * float64(rows*fusedWidth),
+		Read:  bytes * c.arrays, Written: bytes,
 		Run: p.once,
 		Accuracy: func(ctx context.Context, threads int) (float64, error) {
 			got, err := p.values(ctx, threads)
