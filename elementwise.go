@@ -141,7 +141,11 @@ func (x Tensor) Mod(y Tensor) Tensor {
 	if whole(x, y) {
 		return pointwise(ir.Mod, x, y)
 	}
-	return x.Sub(y.Mul(x.FloorDiv(y)))
+	r := x.Sub(y.Mul(x.FloorDiv(y)))
+	// Next to a multiple of y rounding may leave r on the other side of 0.
+	zero := Scalar(0)
+	beyond := r.Less(zero).Xor(y.Less(zero)).And(r.NotEqual(zero))
+	return Where(beyond, r.Add(y), r)
 }
 
 // whole tells whether an operation on x and y is one on integers or bools: a

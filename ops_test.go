@@ -149,6 +149,31 @@ func TestSpecialValues(t *testing.T) {
 	want[Float16](t, Of([]Float16{NewFloat16(2049)}).Sub(Scalar(1)).Mean(), NewFloat16(2047))
 }
 
+// The quotient of these rounds up to 33, and 33*y is above x.
+func TestModHasTheSignOfTheDivisor(t *testing.T) {
+	x, y := float32(9.853788), float32(0.29859966)
+	for _, noOpt := range [][]string{nil, {"all"}} {
+		for _, device := range []string{"interp", "cpu"} {
+			g := Capture(Of([]float32{x, -x, x, -x, 5, -5, 6}, 7).Mod(Of([]float32{y, y, -y, -y, 3, 3, -3}, 7)))
+			p, err := Compile(g, Options{Device: open(t, device), NoOpt: noOpt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := p.Run(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := Values[float32](context.Background(), out[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v[0] < 0 || v[1] < 0 || v[2] > 0 || v[3] > 0 || v[4] != 2 || v[5] != 1 || v[6] != 0 {
+				t.Errorf("%s without %v: %v", device, noOpt, v)
+			}
+		}
+	}
+}
+
 func TestHalfTypesReduceInF32(t *testing.T) {
 	n := 4096
 	x := make([]Float16, n)
