@@ -11,6 +11,7 @@ import (
 )
 
 func main() {
+	ignoreClosedPipe()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default handling is back: the second ends a
 	// program that does not get to its end.
