@@ -238,7 +238,7 @@ func (h *hostile) use(out []reflect.Value) (err error) {
 				_, _ = sinter.Eval(context.Background(), x)
 			}
 		case *sinter.Graph:
-			_, _ = x.String(), x.DOT()
+			_, _, _ = x.String(), x.DOT(), x.HTML(io.Discard)
 		case *sinter.Program:
 			_, _ = x.Run(context.Background(), nil)
 			_ = x.Close()

@@ -85,6 +85,22 @@ func TestCaptureKeepsWhatTensorsDrop(t *testing.T) {
 	if dot := g.DOT(); !strings.Contains(dot, "mul") || !strings.Contains(dot, "n0 -> ") {
 		t.Errorf("DOT: %s", dot)
 	}
+	var page strings.Builder
+	if err := g.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`<tr id="n1"><td>%1</td><td>mul</td><td><a href="#n0">%0</a> <a href="#n0">%0</a></td><td>f32[2]</td>`, "[2 5]"} {
+		if !strings.Contains(page.String(), part) {
+			t.Errorf("the page lacks %s:\n%s", part, &page)
+		}
+	}
+	page.Reset()
+	if err := Capture(Input("<b>", F32).Neg()).HTML(&page); err != nil || strings.Contains(page.String(), "<b>") {
+		t.Errorf("a name is not escaped: %v\n%s", err, &page)
+	}
+	if g.HTML(nil) == nil || (*Graph)(nil).HTML(&page) != nil {
+		t.Error("no writer is an error, the zero Graph a page that says so")
+	}
 }
 
 func TestCaptureMergesEqualOperationsButNotDraws(t *testing.T) {

@@ -218,6 +218,13 @@ func TestGraph(t *testing.T) {
 	if dot := ok(t, "", "graph", "--dot", "--model", model); !strings.HasPrefix(dot, "digraph") {
 		t.Errorf("%.100s", dot)
 	}
+	page := filepath.Join(t.TempDir(), "x.html")
+	if out := ok(t, "", "graph", "--html", page, model); out != "" {
+		t.Errorf("%.100s", out)
+	}
+	if text, err := os.ReadFile(page); err != nil || strings.Count(string(text), "<tr id=") != trace.Nodes {
+		t.Errorf("%v: %.300s", err, text)
+	}
 	if table := ok(t, "", "graph", model); !strings.HasPrefix(table, "STAGE") || strings.Count(table, "\n") != 1+len(stageNames) {
 		t.Errorf("%s", table)
 	}

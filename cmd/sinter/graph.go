@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -56,14 +57,18 @@ machine code in the last.`,
 	}
 	c.Flags().StringVar(&f.stage, "stage", "", "print this stage: "+strings.Join(stageNames, ", "))
 	c.Flags().BoolVar(&f.dot, "dot", false, "print the traced graph in the language of Graphviz")
-	c.Flags().StringVar(&f.html, "html", "", "write a page that shows all stages (not available yet)")
+	c.Flags().StringVar(&f.html, "html", "", "write the traced graph as a page to this file")
 	return c
 }
 
 func (f graphFlags) check(json bool) error {
 	switch {
-	case f.html != "":
-		return usagef("--html is not available yet: use --dot, or --stage")
+	case f.html != "" && f.dot:
+		return usagef("--dot and --html: give one")
+	case f.html != "" && f.stage != "" && f.stage != "trace":
+		return usagef("--html shows the stage trace, not %s", f.stage)
+	case f.html != "" && json:
+		return usagef("--html and --json: give one")
 	case f.stage != "" && !slices.Contains(stageNames, f.stage):
 		return usagef("--stage %q: use %s", f.stage, strings.Join(stageNames, ", "))
 	case f.dot && f.stage != "" && f.stage != "trace":
@@ -91,6 +96,9 @@ func (a *app) graph(f graphFlags) (err error) {
 		_, err := io.WriteString(a.stdout, g.DOT())
 		return err
 	}
+	if f.html != "" {
+		return writePage(f.html, g)
+	}
 	stages, err := a.stages(g)
 	if err != nil {
 		return err
@@ -111,6 +119,16 @@ func (a *app) graph(f graphFlags) (err error) {
 		return err
 	}
 	return a.printStages(stages)
+}
+
+// writePage writes the page of g to a file.
+func writePage(name string, g *sinter.Graph) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return g.HTML(file)
 }
 
 // stages compiles g and collects what it becomes on the way.

@@ -109,7 +109,10 @@ func TestStatus(t *testing.T) {
 		{"graph of two models", nil, "", []string{"graph", model, "--model", empty}, 2, "give one"},
 		{"no such stage", nil, "", []string{"graph", model, "--stage", "dream"}, 2, "--stage"},
 		{"a stage the device lacks", nil, "", []string{"graph", model, "--stage", "loops", "--device", "interp"}, 1, "--device cpu"},
-		{"a page", nil, "", []string{"graph", model, "--html", "x.html"}, 2, "not available yet"},
+		{"page of a later stage", nil, "", []string{"graph", model, "--html", "x.html", "--stage", "plan"}, 2, "--html"},
+		{"page and drawing", nil, "", []string{"graph", model, "--html", "x.html", "--dot"}, 2, "give one"},
+		{"page as JSON", nil, "", []string{"graph", model, "--html", "x.html", "--json"}, 2, "give one"},
+		{"page in no folder", nil, "", []string{"graph", model, "--html", "no/such/x.html"}, 1, "no/such"},
 		{"drawing of a later stage", nil, "", []string{"graph", model, "--dot", "--stage", "plan"}, 2, "--dot"},
 		{"drawing as JSON", nil, "", []string{"graph", model, "--dot", "--json"}, 2, "give one"},
 
