@@ -164,7 +164,7 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 	idx := at(length)
 	t.Epilogue = []loop.Stmt{b.store(n, idx, t.Acc.Ref())}
 	if b.s.getsOutput(n, 1) {
-		st := &loop.Store{Param: b.param(bufferKey{n, 1}, loop.Write), Index: linear(idx[:len(idx)-1], n.Out(1).Shape), Value: t.LSE.Ref()}
+		st := &loop.Store{Param: b.param(bufferKey{node: n, out: 1}, loop.Write), Index: linear(idx[:len(idx)-1], n.Out(1).Shape), Value: t.LSE.Ref()}
 		t.Sums = []loop.Stmt{st}
 	}
 	t.Params, t.Slots = b.params, len(b.checks)
@@ -203,7 +203,7 @@ func (s *partition) getsOutput(n *ir.Node, i int) bool {
 
 func (b *builder) sort(n *ir.Node) *Host {
 	b.param(b.s.key(n.In[0]), loop.Read)
-	b.param(bufferKey{n, 0}, loop.Write)
-	b.param(bufferKey{n, 1}, loop.Write)
+	b.param(bufferKey{node: n}, loop.Write)
+	b.param(bufferKey{node: n, out: 1}, loop.Write)
 	return &Host{Params: b.params, Node: n, Shape: n.In[0].Shape}
 }

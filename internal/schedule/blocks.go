@@ -14,8 +14,9 @@ const (
 )
 
 // inBlocks cuts a loop over a row into blocks where it sums floats. One of
-// several nested loops has the inner ones for a block.
-func (r *rowBuilder) inBlocks(row []loop.Stmt) []loop.Stmt {
+// several nested loops has the inner ones for a block. A loop is known to run
+// at most so many times; 0 is not known.
+func (b *builder) inBlocks(row []loop.Stmt, most int) []loop.Stmt {
 	l := row[0].(*loop.Loop)
 	size := serialBlock
 	if l.Range == loop.Vector {
@@ -25,9 +26,8 @@ func (r *rowBuilder) inBlocks(row []loop.Stmt) []loop.Stmt {
 	if nested {
 		size = 1
 	}
-	n, static := l.Hi.AsInt()
-	parts := r.partialSums(l.Body)
-	if len(parts) == 0 || static && n <= size {
+	parts := b.partialSums(l.Body)
+	if len(parts) == 0 || most > 0 && most <= size {
 		return row
 	}
 	var body []loop.Stmt
@@ -35,18 +35,14 @@ func (r *rowBuilder) inBlocks(row []loop.Stmt) []loop.Stmt {
 		body = append(body, &loop.Set{Local: p.part, Value: identity(ir.ReduceSum, p.part.DType)})
 	}
 	inner := redirect(l.Body, parts)
-	outer := &loop.Loop{Var: l.Var, Hi: l.Hi, Range: loop.Serial}
+	outer := &loop.Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: loop.Serial}
 	if nested {
 		body = append(body, inner...)
 	} else {
-		outer.Var = r.variable("block", ir.Dim{})
-		lo := loop.MulIndex(outer.Var.Ref(), loop.Int(size))
-		hi := loop.Apply(ir.Min, ir.I64, loop.AddIndex(lo, loop.Int(size)), l.Hi)
-		outer.Hi = loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(l.Hi, loop.Int(size-1)), loop.Int(size))
-		if static {
-			outer.Hi = loop.Int((n + size - 1) / size)
-		}
-		body = append(body, &loop.Loop{Var: l.Var, Lo: lo, Hi: hi, Range: l.Range, Body: inner})
+		var span loop.Loop
+		outer, span = b.blocksOf(l, size)
+		span.Body = inner
+		body = append(body, &span)
 	}
 	for _, p := range parts {
 		body = append(body, &loop.Acc{Local: p.whole, Op: ir.Add, Value: p.part.Ref()})
@@ -55,19 +51,45 @@ func (r *rowBuilder) inBlocks(row []loop.Stmt) []loop.Stmt {
 	return []loop.Stmt{outer}
 }
 
+// blocksOf makes a loop over the blocks of l, of so many iterations, and the
+// loop over one block; neither has a body.
+func (b *builder) blocksOf(l *loop.Loop, size int) (outer *loop.Loop, span loop.Loop) {
+	v := b.variable("block", ir.Dim{})
+	lo, n := loop.MulIndex(v.Ref(), loop.Int(size)), l.Hi
+	if l.Lo != nil {
+		lo, n = loop.AddIndex(l.Lo, lo), loop.SubIndex(l.Hi, l.Lo)
+	}
+	hi := loop.Apply(ir.Min, ir.I64, loop.AddIndex(lo, loop.Int(size)), l.Hi)
+	return &loop.Loop{Var: v, Hi: ceilDiv(n, loop.Int(size)), Range: loop.Serial}, loop.Loop{Var: l.Var, Lo: lo, Hi: hi, Range: l.Range}
+}
+
+// ceilDiv is a/b rounded up, for a >= 0 and b > 0.
+func ceilDiv(a, b *loop.Expr) *loop.Expr {
+	return divIndex(loop.SubIndex(loop.AddIndex(a, b), loop.Int(1)), b)
+}
+
+func divIndex(a, b *loop.Expr) *loop.Expr {
+	x, ok1 := a.AsInt()
+	y, ok2 := b.AsInt()
+	if ok1 && ok2 {
+		return loop.Int(x / y)
+	}
+	return loop.Apply(ir.IDiv, ir.I64, a, b)
+}
+
 // partial is a sum and the local for the sum of one block.
 type partial struct{ whole, part *loop.Local }
 
 // partialSums makes a local for each float that body sums.
-func (r *rowBuilder) partialSums(body []loop.Stmt) []partial {
+func (b *builder) partialSums(body []loop.Stmt) []partial {
 	var parts []partial
 	for _, s := range body {
 		switch s := s.(type) {
 		case *loop.Loop:
-			parts = append(parts, r.partialSums(s.Body)...)
+			parts = append(parts, b.partialSums(s.Body)...)
 		case *loop.Acc:
 			if s.Op == ir.Add && s.Local.DType.IsFloat() {
-				parts = append(parts, partial{s.Local, r.newLocal("part", s.Local.DType)})
+				parts = append(parts, partial{s.Local, b.newLocal("part", s.Local.DType)})
 			}
 		}
 	}

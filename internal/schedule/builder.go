@@ -25,10 +25,21 @@ type builder struct {
 	hoist func(n *ir.Node, e *loop.Expr) *loop.Expr
 }
 
-// bufferKey names the memory of a node's output.
+// bufferKey names the memory of a node's output, or of what the parts of a
+// reduction leave to be combined.
 type bufferKey struct {
-	node *ir.Node
-	out  int
+	node  *ir.Node
+	out   int
+	parts *partials
+}
+
+// content is what a buffer holds.
+func (k bufferKey) content() (ir.DType, ir.Dim) {
+	if k.parts != nil {
+		return k.parts.dtype, k.parts.len
+	}
+	t := k.node.Out(k.out)
+	return t.DType, t.Shape.Numel()
 }
 
 // nodeCheck is a Check before buffers are numbered; an integer division has no
@@ -78,8 +89,8 @@ func (b *builder) param(key bufferKey, use loop.Use) int {
 			return i
 		}
 	}
-	t := key.node.Out(key.out)
-	b.params = append(b.params, loop.Param{Name: fmt.Sprintf("p%d", len(b.params)), DType: t.DType, Len: t.Shape.Numel(), Use: use})
+	d, n := key.content()
+	b.params = append(b.params, loop.Param{Name: fmt.Sprintf("p%d", len(b.params)), DType: d, Len: n, Use: use})
 	b.bufs = append(b.bufs, key)
 	return len(b.params) - 1
 }
@@ -94,9 +105,9 @@ func (b *builder) scratch(d ir.DType, n ir.Dim) int {
 // key is where a node that isBuffer keeps its value.
 func (s *partition) key(n *ir.Node) bufferKey {
 	if n.Op == ir.Get {
-		return bufferKey{n.In[0], n.Attr.Out}
+		return bufferKey{node: n.In[0], out: n.Attr.Out}
 	}
-	return bufferKey{n, 0}
+	return bufferKey{node: n}
 }
 
 // linear is the row-major position of idx in shape.
@@ -112,7 +123,7 @@ func linear(idx []*loop.Expr, shape ir.Shape) *loop.Expr {
 
 // store puts value into the buffer of n at idx.
 func (b *builder) store(n *ir.Node, idx []*loop.Expr, value *loop.Expr) *loop.Store {
-	return &loop.Store{Param: b.param(bufferKey{n, 0}, loop.Write), Index: linear(idx, n.Shape), Value: value}
+	return &loop.Store{Param: b.param(bufferKey{node: n}, loop.Write), Index: linear(idx, n.Shape), Value: value}
 }
 
 // value is n's element at idx. Where valid is given and false the result does

@@ -34,7 +34,7 @@ func (b *builder) scatter(n *ir.Node) ([]loop.Stmt, error) {
 	to := append([]*loop.Expr(nil), at...)
 	to[axis] = loop.Index(castIndex64(i), size, slot)
 	if n.Attr.Mode == "add" {
-		old := loop.Load(b.param(bufferKey{n, 0}, loop.Write), n.DType, linear(to, n.Shape), nil)
+		old := loop.Load(b.param(bufferKey{node: n}, loop.Write), n.DType, linear(to, n.Shape), nil)
 		up = loop.Apply(ir.Add, n.DType, old, up)
 	}
 	body := []loop.Stmt{

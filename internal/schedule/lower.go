@@ -18,21 +18,41 @@ func (s *partition) lowerAll() (*Plan, error) {
 	}
 	bufs.outputs(s.g)
 	for _, g := range s.order() {
-		b := s.newBuilder()
-		work, err := s.lower(b, g)
+		var made []lowered
+		var err error
+		if g.split {
+			made, err = s.lowerSplit(g)
+		} else {
+			b := s.newBuilder()
+			made = []lowered{{b: b, nodes: s.nodesOf(g)}}
+			made[0].work, err = s.lower(b, g)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("lower %s: %w", groupName(g), err)
 		}
-		k := &Kernel{Name: groupName(g), Work: work, Nodes: s.nodesOf(g)}
-		for _, key := range b.bufs {
-			k.Args = append(k.Args, bufs.get(key))
+		for _, m := range made {
+			p.Kernels = append(p.Kernels, m.number(bufs))
 		}
-		for _, c := range b.checks {
-			k.Checks = append(k.Checks, Check{Op: c.op, Buffer: bufs.get(c.key), Size: c.size})
-		}
-		p.Kernels = append(p.Kernels, k)
 	}
 	return p, s.copies(p, bufs)
+}
+
+// lowered is a kernel whose buffers have no numbers yet.
+type lowered struct {
+	b     *builder
+	work  Work
+	nodes []*ir.Node
+}
+
+func (l lowered) number(bufs *buffers) *Kernel {
+	k := &Kernel{Name: l.b.name, Work: l.work, Nodes: l.nodes}
+	for _, key := range l.b.bufs {
+		k.Args = append(k.Args, bufs.get(key))
+	}
+	for _, c := range l.b.checks {
+		k.Checks = append(k.Checks, Check{Op: c.op, Buffer: bufs.get(c.key), Size: c.size})
+	}
+	return k
 }
 
 // buffers numbers the memory of a plan.
@@ -45,9 +65,9 @@ type buffers struct {
 // leaves and repeated outputs are copied at the end.
 func (b *buffers) outputs(g *ir.Graph) {
 	for i, n := range g.Outputs {
-		key := bufferKey{n, 0}
+		key := bufferKey{node: n}
 		if n.Op == ir.Get {
-			key = bufferKey{n.In[0], n.Attr.Out}
+			key = bufferKey{node: n.In[0], out: n.Attr.Out}
 		}
 		if _, ok := b.at[key]; ok || n.Op.Class() == ir.ClassLeaf && n.Op.HasLeaf() {
 			continue
@@ -57,8 +77,8 @@ func (b *buffers) outputs(g *ir.Graph) {
 }
 
 func (b *buffers) add(kind BufferKind, number int, key bufferKey) int {
-	t := key.node.Out(key.out)
-	b.plan.Buffers = append(b.plan.Buffers, Buffer{Kind: kind, Number: number, DType: t.DType, Len: t.Shape.Numel()})
+	d, n := key.content()
+	b.plan.Buffers = append(b.plan.Buffers, Buffer{Kind: kind, Number: number, DType: d, Len: n})
 	return len(b.plan.Buffers) - 1
 }
 
@@ -66,7 +86,7 @@ func (b *buffers) get(key bufferKey) int {
 	if key.node == nil {
 		return -1
 	}
-	if key.node.Op.Class() == ir.ClassLeaf && key.node.Op.HasLeaf() {
+	if key.parts == nil && key.node.Op.Class() == ir.ClassLeaf && key.node.Op.HasLeaf() {
 		return key.node.Attr.Leaf
 	}
 	if i, ok := b.at[key]; ok {

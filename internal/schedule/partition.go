@@ -10,10 +10,11 @@ import (
 // registers or memory, and which are inlined into every user; and which roots
 // share a kernel.
 type partition struct {
-	g     *ir.Graph
-	opt   Options
-	users [][]*ir.Node
-	out   []bool // by ID: is an output
+	g      *ir.Graph
+	opt    Options
+	limits *splitLimits
+	users  [][]*ir.Node
+	out    []bool // by ID: is an output
 
 	root   []bool   // by ID
 	size   []int    // by ID: operations inlined into it, about
@@ -30,6 +31,9 @@ type group struct {
 	rows bool
 	full ir.Shape // also of groups that are pointwise
 	axes []int
+	// A group that splits is made of reductions in parts, and of values of the
+	// row that the second kernel computes from their results.
+	split bool
 	// A group around an anchor has it as first member. With an epilogue the
 	// last member is what is stored, the anchor itself stays in registers.
 	anchor *ir.Node
@@ -38,7 +42,10 @@ type group struct {
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
-	s := &partition{g: g, opt: o, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes))}
+	s := &partition{g: g, opt: o, limits: &usualSplit, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes))}
+	if o.limits != nil {
+		s.limits = o.limits
+	}
 	for _, n := range g.Outputs {
 		s.out[n.ID] = true
 	}
@@ -195,7 +202,7 @@ func (s *partition) makeGroups() {
 		}
 		g = &group{members: []*ir.Node{n}, full: n.Shape, size: s.size[n.ID]}
 		if n.Op.Class() == ir.ClassReduce {
-			g.rows, g.full, g.axes = true, n.In[0].Shape, n.Attr.Axes
+			g.rows, g.full, g.axes, g.split = true, n.In[0].Shape, n.Attr.Axes, s.splits(n)
 		}
 		s.add(g)
 	}
@@ -232,6 +239,9 @@ func (s *partition) joinRows(n *ir.Node) *group {
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
 		if !g.rows || g.size+s.size[n.ID] > 2*maxInlined || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+			continue
+		}
+		if g.split && !s.splitMember(n, g) {
 			continue
 		}
 		if s.touches(n, g) && !s.cyclic(n, g) {

@@ -72,16 +72,19 @@ func (h *Host) String() string {
 
 // Options are the parts of scheduling that can be left out, by name in NoOpt:
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
-// "epilogue" (work after an anchor), "pack-memory" (temps share memory).
+// "split" (reductions to few results in parts), "epilogue" (work after an
+// anchor), "pack-memory" (temps share memory).
 type Options struct {
 	NoOpt []string
 	// Anchors lists the anchors the target has templates for; others must
 	// have been replaced by their definitions before.
 	Anchors map[ir.Op]bool
+
+	limits *splitLimits // of tests; nil for the usual ones
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "epilogue", "pack-memory"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "pack-memory"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {

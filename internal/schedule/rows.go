@@ -176,7 +176,9 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 	if len(vars) == 0 {
 		body = append(body, inside...)
 	} else if len(inside) > 0 {
-		body = append(body, r.inBlocks(loop.Collapse(r.nest(vars, r.inner, inside)))...)
+		row := loop.Collapse(r.nest(vars, r.inner, inside))
+		most, _ := row[0].(*loop.Loop).Hi.AsInt()
+		body = append(body, r.inBlocks(row, most)...)
 	}
 	return append(body, after...), nil
 }
@@ -272,7 +274,7 @@ func (r *rowBuilder) keep(n *ir.Node, at []*loop.Expr, e *loop.Expr) {
 		if len(idx) > 0 && &idx[0] == here {
 			return e
 		}
-		return loop.Load(r.param(bufferKey{n, 0}, loop.Write), n.DType, linear(idx, n.Shape), nil)
+		return loop.Load(r.param(bufferKey{node: n}, loop.Write), n.DType, linear(idx, n.Shape), nil)
 	}
 }
 
@@ -372,47 +374,4 @@ func contains(axes []int, a int) bool {
 		}
 	}
 	return false
-}
-
-// argReduce finds the first extreme element along an axis, one after the
-// other: a NaN beats every number, the first of equals stays.
-func (b *builder) argReduce(n *ir.Node) ([]loop.Stmt, error) {
-	x := n.In[0]
-	axis := n.Attr.Axis()
-	kept, rowIdx := b.axes("r", x.Shape, func(a int) bool { return a != axis })
-	best := &loop.Local{Name: "best", DType: x.DType}
-	where := &loop.Local{Name: "where", DType: ir.I64}
-	take := &loop.Local{Name: "take", DType: ir.Bool}
-	first, err := b.value(x, rowIdx, nil)
-	if err != nil {
-		return nil, err
-	}
-	v := b.variable("c", x.Shape[axis])
-	at := append([]*loop.Expr(nil), rowIdx...)
-	at[axis] = v.Ref()
-	e, err := b.value(x, at, nil)
-	if err != nil {
-		return nil, err
-	}
-	isBool := func(op ir.Op, p, q *loop.Expr) *loop.Expr { return loop.Apply(op, ir.Bool, p, q) }
-	better := isBool(ir.Less, best.Ref(), e)
-	if n.Op == ir.ArgMin {
-		better = isBool(ir.Less, e, best.Ref())
-	}
-	if x.DType.IsFloat() {
-		yes := loop.Const(ir.Bool, 1)
-		isNaN := isBool(ir.Xor, isBool(ir.Equal, e, e), yes)
-		better = isBool(ir.And, isBool(ir.Or, better, isNaN), isBool(ir.Equal, best.Ref(), best.Ref()))
-	}
-	body := []loop.Stmt{
-		&loop.Set{Local: best, Value: first},
-		&loop.Set{Local: where, Value: loop.Int(0)},
-		&loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: take, Value: better},
-			&loop.Set{Local: where, Value: loop.Apply(ir.Where, ir.I64, take.Ref(), v.Ref(), where.Ref())},
-			&loop.Set{Local: best, Value: loop.Apply(ir.Where, x.DType, take.Ref(), e, best.Ref())},
-		}},
-		b.store(n, rowIdx, where.Ref()),
-	}
-	return b.overKept(kept, axis != lastAxis(x.Shape), body), nil
 }

@@ -112,8 +112,12 @@ func TestRandomGraphs(t *testing.T) {
 		if err != nil {
 			continue // an index out of range, or a division by zero
 		}
-		for _, off := range [][]string{nil, {"all"}, {"rows"}, {"epilogue"}} {
-			p, err := Build(g, Options{NoOpt: off, Anchors: anchors})
+		for i, off := range [][]string{nil, {"all"}, {"rows"}, {"epilogue"}, nil, {"rows"}} {
+			o := Options{NoOpt: off, Anchors: anchors}
+			if i >= 4 {
+				o.limits = tinyParts(rng)
+			}
+			p, err := Build(g, o)
 			if err != nil {
 				t.Fatalf("seed %d, off %v: %v\n%v", seed, off, err, g)
 			}
@@ -131,6 +135,12 @@ func TestRandomGraphs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tinyParts splits reductions of a few elements already.
+func tinyParts(rng *rand.Rand) *splitLimits {
+	return &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, wide: 1 << 20,
+		part: 1 + rng.IntN(8), partRows: 1 + rng.IntN(3), parts: 1 + rng.IntN(9)}
 }
 
 // differ returns the first element in which a and b differ, NaN equal to NaN;

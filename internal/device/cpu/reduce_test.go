@@ -1,0 +1,162 @@
+package cpu
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// splitCase is an operand that is reduced in parts.
+type splitCase struct {
+	shape ir.Shape
+	axes  []int
+	sizes []int // values of n
+}
+
+var manyRows = ir.Sym("n", 0, 1<<24)
+
+var splitCases = []splitCase{
+	{shape: ir.Static(131073), axes: []int{0}},
+	{shape: ir.Static(700, 701), axes: []int{0, 1}},
+	{shape: ir.Static(3, 65537), axes: []int{1}},
+	{shape: ir.Static(50021, 3), axes: []int{0}},
+	{shape: ir.Static(8192, 16), axes: []int{0}},
+	{shape: ir.Static(20011, 17), axes: []int{0}},
+	{shape: ir.Static(300, 1031), axes: []int{0}},
+	{shape: ir.Static(2, 1100, 129), axes: []int{1}},
+	{shape: ir.Static(3, 5, 40009), axes: []int{0, 2}},
+	{shape: ir.Static(257, 4, 33, 5), axes: []int{0, 2}},
+	{shape: ir.Shape{manyRows}, axes: []int{0}, sizes: []int{0, 1, 8191, 8193, 200007}},
+	{shape: ir.Shape{manyRows, ir.N(3)}, axes: []int{0}, sizes: []int{0, 1, 15, 16, 17, 2732, 70003}},
+	{shape: ir.Shape{ir.N(2), manyRows}, axes: []int{1}, sizes: []int{1, 4095, 8193, 70001}},
+	{shape: ir.Shape{manyRows, ir.N(100)}, axes: []int{0, 1}, sizes: []int{0, 1, 4001}},
+	{shape: ir.Shape{ir.N(16), ir.Sym("m", 1, 4), manyRows}, axes: []int{0, 2}, sizes: []int{1, 10007}},
+}
+
+// TestSplitReductions compares reductions in parts with the referee, on numbers
+// of all kinds, and the bits of one, two and three workers.
+func TestSplitReductions(t *testing.T) {
+	types := []ir.DType{ir.F32, ir.F16, ir.I32, ir.F64, ir.I64, ir.U8}
+	for i, c := range splitCases {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
+		for k, d := range types {
+			if k > 0 && i%5 != k-1 {
+				continue // f32 everywhere, the others in turn
+			}
+			t.Run(fmt.Sprintf("%v over %v of %v", d, c.axes, c.shape), func(t *testing.T) { c.test(t, d) })
+		}
+	}
+}
+
+func (c splitCase) test(t *testing.T, d ir.DType) {
+	env := ir.Env{"m": 3}
+	sizes := c.sizes
+	if sizes == nil {
+		sizes = []int{0}
+	}
+	for _, n := range sizes {
+		env["n"] = n
+		total := must(c.shape.Numel().Eval(env))
+		g := c.graph(t, d, total > 0)
+		rng := rand.New(rand.NewPCG(uint64(total), uint64(d)))
+		for _, kind := range []string{"plain", "nan", "infinite", "zeros"} {
+			if kind != "plain" && !d.IsFloat() {
+				continue
+			}
+			leaves := [][]byte{numbers(rng, d, total, kind)}
+			want, bounds, err := interp.Evaluate(context.Background(), g, env, leaves)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, isa := range []ISA{AVX512, AVX2, Generic} {
+				c.compare(t, isa, g, env, leaves, want, bounds, kind)
+			}
+		}
+	}
+}
+
+// compare runs g on one to three workers.
+func (c splitCase) compare(t *testing.T, isa ISA, g *ir.Graph, env ir.Env, leaves, want [][]byte, bounds [][]float64, kind string) {
+	t.Helper()
+	var one [][]byte
+	for threads := 1; threads <= 3; threads++ {
+		dev, err := New(Options{ISA: isa, Threads: threads})
+		if err != nil {
+			t.Logf("%v: %v", isa, err)
+			return
+		}
+		got, err := evaluate(dev, g, env, leaves, device.Options{Check: true})
+		_ = dev.Close()
+		if err != nil {
+			t.Fatalf("%v, %d workers: %v", isa, threads, err)
+		}
+		if threads == 1 {
+			one = got
+		}
+		for i := range got {
+			if !bytes.Equal(got[i], one[i]) {
+				t.Fatalf("%v, %v, %s: %v differs between 1 and %d workers", isa, env, kind, g.Outputs[i].Op, threads)
+			}
+			if err := compare(g.Outputs[i].DType, got[i], want[i], bounds[i]); err != nil && threads == 1 {
+				t.Errorf("%v, %v, %s: %v: %v", isa, env, kind, g.Outputs[i].Op, err)
+			}
+		}
+	}
+}
+
+// graph has every reduction of an operand, and a sum whose operand and result
+// other operations are fused with.
+func (c splitCase) graph(t *testing.T, d ir.DType, filled bool) *ir.Graph {
+	t.Helper()
+	b := ir.NewBuilder(nil)
+	x := must(b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: d, Shape: c.shape}}))
+	axes := ir.Attr{Axes: c.axes}
+	outs := []*ir.Node{must(b.Add(ir.ReduceSum, axes, x)), must(b.Add(ir.ReduceProd, axes, x))}
+	square := must(b.Add(ir.ReduceSum, axes, must(b.Add(ir.Mul, ir.Attr{}, x, must(b.Add(ir.Neg, ir.Attr{}, x))))))
+	outs = append(outs, must(b.Add(ir.Sub, ir.Attr{}, square, outs[0])))
+	if filled {
+		outs = append(outs, must(b.Add(ir.ReduceMax, axes, x)), must(b.Add(ir.ReduceMin, axes, x)))
+	}
+	if filled && len(c.axes) == 1 {
+		outs = append(outs, must(b.Add(ir.ArgMax, axes, x)), must(b.Add(ir.ArgMin, axes, must(b.Add(ir.Neg, ir.Attr{}, x)))))
+	}
+	return b.Finish(outs...)
+}
+
+// numbers are near 1, so that their product is a number, with what is special
+// strewn in.
+func numbers(rng *rand.Rand, d ir.DType, n int, kind string) []byte {
+	size := d.Size()
+	out := make([]byte, n*size+8)
+	special := map[string][]float64{"nan": {math.NaN(), math.Inf(-1)}, "infinite": {math.Inf(1)}}[kind]
+	for i := range n {
+		v := float64(rng.IntN(200) - 100)
+		if d.IsFloat() {
+			v = 1 + v/100_000
+			if rng.IntN(2) == 0 {
+				v = -1
+			}
+		}
+		switch {
+		case kind == "zeros":
+			v = math.Copysign(0, float64(rng.IntN(30000))-1)
+		case len(special) > 0 && rng.IntN(1+n/3) == 0:
+			v = special[rng.IntN(len(special))]
+		}
+		if d.IsUnsigned() {
+			v = math.Abs(v)
+		}
+		binary.LittleEndian.PutUint64(out[i*size:], must(ir.Bits(d, v)))
+	}
+	return out[:n*size]
+}

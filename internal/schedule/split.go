@@ -1,0 +1,220 @@
+package schedule
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// A reduction to fewer results than there is work for is split: a first kernel
+// reduces parts of the operand, on all workers, a second one combines what the
+// parts have left. What is a part goes by the sizes alone, so that the bits are
+// the same for any number of workers.
+type splitLimits struct {
+	total int64 // elements of an operand that is worth a second kernel
+	tasks int64 // rows: so many are work enough
+	row   int64 // elements of a row: one that fits into the first cache stays whole
+	rows  int64 // rows that are reduced to one
+	wide  int64 // columns: so many are work enough
+
+	part     int // elements of the smallest part
+	partRows int // rows of the smallest part of columns
+	parts    int // at most: keeps memory, and the second kernel, small
+}
+
+var usualSplit = splitLimits{total: 1 << 17, tasks: 8, row: 1 << 15, rows: 256, wide: 1 << 14, part: vectorBlock, partRows: 64, parts: 256}
+
+// splits tells whether the reduction n is done in parts.
+func (s *partition) splits(n *ir.Node) bool {
+	if n.Op.Class() != ir.ClassReduce || !s.opt.on("split") {
+		return false
+	}
+	x := n.In[0].Shape
+	reduced := ir.N(1)
+	for _, a := range n.Attr.Axes {
+		reduced = reduced.Mul(x[a])
+	}
+	_, results := n.Shape.Numel().Bounds()
+	_, terms := reduced.Bounds()
+	if results < 1 || terms < s.limits.total/results {
+		return false
+	}
+	if contains(n.Attr.Axes, lastAxis(x)) {
+		return results < s.limits.tasks && terms >= s.limits.row
+	}
+	return results <= s.limits.wide && terms >= s.limits.rows
+}
+
+// splitMember tells whether n can be in a group that splits: a reduction over
+// the same elements, or a value of the row.
+func (s *partition) splitMember(n *ir.Node, g *group) bool {
+	if n.Op.Class() == ir.ClassReduce {
+		return !s.reads(n, g)
+	}
+	return n.Shape.Equal(g.rowShape())
+}
+
+// partials is the memory that the first kernel leaves to the second: for each
+// part in order, a value for each result.
+type partials struct {
+	dtype ir.DType
+	len   ir.Dim
+}
+
+// split lowers one group to two kernels.
+type split struct {
+	s     *partition
+	g     *group
+	parts parts
+	left  map[*ir.Node][]bufferKey // what each reduction leaves
+}
+
+func (s *partition) lowerSplit(g *group) ([]lowered, error) {
+	sp := &split{s: s, g: g, left: map[*ir.Node][]bufferKey{}}
+	first, err := sp.first()
+	if err != nil {
+		return nil, err
+	}
+	second, err := sp.second()
+	if err != nil {
+		return nil, err
+	}
+	return []lowered{first, second}, nil
+}
+
+// reductions are the members that are reduced in parts; the others are values
+// of the row.
+func (sp *split) reductions() (reductions, values []*ir.Node) {
+	for _, m := range sp.g.members {
+		if m.Op.Class() == ir.ClassReduce {
+			reductions = append(reductions, m)
+		} else {
+			values = append(values, m)
+		}
+	}
+	return reductions, values
+}
+
+// rowBuilder starts a kernel over the rows of the group.
+func (sp *split) rowBuilder(suffix string) (r *rowBuilder, kept []*loop.Var) {
+	b := sp.s.newBuilder()
+	b.name = groupName(sp.g) + suffix
+	kept, rowIdx := b.axes("r", sp.g.full, func(a int) bool { return !contains(sp.g.axes, a) })
+	return &rowBuilder{builder: b, g: sp.g, rowIdx: rowIdx, inner: loop.Vector}, kept
+}
+
+// first makes the kernel that reduces the parts.
+func (sp *split) first() (lowered, error) {
+	r, kept := sp.rowBuilder("_parts")
+	members, _ := sp.reductions()
+	last := loop.Serial
+	lanes := len(kept) > 0 && !contains(sp.g.axes, lastAxis(sp.g.full))
+	if lanes {
+		last, r.inner = loop.Vector, loop.Serial
+	}
+	reduce := sp.firstFold
+	if !foldable(members[0].Op) {
+		reduce = sp.firstArg
+	}
+	body, err := reduce(r, members, lanes)
+	if err != nil {
+		return lowered{}, err
+	}
+	body = sp.parts.around(loop.Collapse(r.nest(kept, last, body)))
+	return lowered{r.builder, r.kernel(body), sp.s.nodesOf(&group{members: members})}, nil
+}
+
+// firstFold reduces one part of a row.
+func (sp *split) firstFold(r *rowBuilder, members []*ir.Node, lanes bool) ([]loop.Stmt, error) {
+	vars, idx := r.axes("c", sp.g.full, func(a int) bool { return contains(sp.g.axes, a) })
+	at := merge(r.rowIdx, idx, sp.g.axes)
+	r.hoist = r.rowValue
+	var inside []loop.Stmt
+	accs := make([]*loop.Local, len(members))
+	for i, n := range members {
+		acc, stmts, err := r.reduce(n, at)
+		if err != nil {
+			return nil, err
+		}
+		accs[i] = acc
+		r.row = append(r.row, &loop.Set{Local: acc, Value: convert(identity(n.Op, n.DType), acc.DType)})
+		inside = append(inside, stmts...)
+	}
+	nest := loop.Collapse(r.nest(vars, r.inner, inside))
+	sp.parts = r.cut(nest[0].(*loop.Loop), sp.g.rowShape(), lanes)
+	body := append(r.row, r.inBlocks([]loop.Stmt{sp.parts.loop}, sp.parts.most)...)
+	for i, n := range members {
+		body = append(body, sp.leave(r, n, accs[i]))
+	}
+	return body, nil
+}
+
+// leave stores the value of a part for the second kernel.
+func (sp *split) leave(r *rowBuilder, n *ir.Node, l *loop.Local) *loop.Store {
+	row := sp.g.rowShape()
+	key := bufferKey{node: n, parts: &partials{l.DType, row.Numel().Mul(ir.N(sp.parts.bound))}}
+	sp.left[n] = append(sp.left[n], key)
+	return &loop.Store{Param: r.param(key, loop.Write), Index: sp.index(r, sp.parts.number), Value: l.Ref()}
+}
+
+// index is where a part has left its value for the present row.
+func (sp *split) index(r *rowBuilder, part *loop.Expr) *loop.Expr {
+	row := sp.g.rowShape()
+	return loop.AddIndex(loop.MulIndex(part, loop.SizeOf(row.Numel())), linear(r.rowIdx, row))
+}
+
+// second makes the kernel that combines the parts in order and computes the
+// values of the row.
+func (sp *split) second() (lowered, error) {
+	r, kept := sp.rowBuilder("")
+	r.inner = loop.Serial
+	if len(kept) == 0 {
+		r.inner = loop.Vector
+	}
+	members, values := sp.reductions()
+	combine := sp.secondFold
+	if !foldable(members[0].Op) {
+		combine = sp.secondArg
+	}
+	body := combine(r, members)
+	for _, n := range values {
+		e, err := r.compute(n, r.rowIdx, nil)
+		if err != nil {
+			return lowered{}, err
+		}
+		l := r.newLocal("v", n.DType)
+		body = append(body, &loop.Set{Local: l, Value: e})
+		body = append(body, r.result(n, l.Ref())...)
+	}
+	nodes := append(append([]*ir.Node(nil), members...), sp.s.nodesOf(&group{members: values})...)
+	return lowered{r.builder, r.kernel(r.overKept(kept, true, body)), nodes}, nil
+}
+
+// secondFold combines what firstFold left.
+func (sp *split) secondFold(r *rowBuilder, members []*ir.Node) []loop.Stmt {
+	part := r.variable("part", ir.Dim{})
+	var inside, body, after []loop.Stmt
+	for _, n := range members {
+		key := sp.left[n][0]
+		acc := r.newLocal("acc", key.parts.dtype)
+		body = append(body, &loop.Set{Local: acc, Value: convert(identity(n.Op, n.DType), acc.DType)})
+		inside = append(inside, &loop.Acc{Local: acc, Op: foldOp(n.Op), Value: sp.found(r, key, part)})
+		after = append(after, r.result(n, convert(acc.Ref(), n.DType))...)
+	}
+	l := &loop.Loop{Var: part, Hi: sp.parts.count, Range: r.inner, Body: inside}
+	body = append(body, r.inBlocks([]loop.Stmt{l}, sp.parts.bound)...)
+	return append(body, after...)
+}
+
+// found reads what a part has left for the present row.
+func (sp *split) found(r *rowBuilder, key bufferKey, part *loop.Var) *loop.Expr {
+	return loop.Load(r.param(key, loop.Read), key.parts.dtype, sp.index(r, part.Ref()), nil)
+}
+
+// result makes a value of the row known, and stores it where it is needed.
+func (r *rowBuilder) result(n *ir.Node, value *loop.Expr) []loop.Stmt {
+	r.local[n] = func([]*loop.Expr) *loop.Expr { return value }
+	if !r.needed(n) {
+		return nil
+	}
+	return []loop.Stmt{r.store(n, r.rowIdx, value)}
+}
