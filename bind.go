@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -134,13 +133,7 @@ func (p *Program) checkOffsets(ctx context.Context, leaves []*storage, env ir.En
 		if err != nil {
 			return err
 		}
-		s := leaves[u.leaf]
-		b, err := s.bytes(ctx)
-		if err != nil {
-			return err
-		}
-		err = checkOffsets(b, rows)
-		runtime.KeepAlive(s)
+		err = leaves[u.leaf].read(ctx, func(b []byte) error { return checkOffsets(b, rows) })
 		if err != nil {
 			return fmt.Errorf("offsets %q: %w", p.leaves[u.leaf].Name, err)
 		}

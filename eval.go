@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -26,15 +25,14 @@ func Values[T Elem](ctx context.Context, x Tensor) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := stores[0].bytes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var zero T
-	out := make([]T, len(b)/int(unsafe.Sizeof(zero)))
-	copy(bytesOf(out), b)
-	runtime.KeepAlive(stores[0])
-	return out, nil
+	var out []T
+	err = stores[0].read(ctx, func(b []byte) error {
+		var zero T
+		out = make([]T, len(b)/int(unsafe.Sizeof(zero)))
+		copy(bytesOf(out), b)
+		return nil
+	})
+	return out, err
 }
 
 // Eval computes several tensors in one submission. The results are tensors

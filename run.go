@@ -207,8 +207,9 @@ func (p *Program) execute(ctx context.Context, leaves []*storage, env ir.Env) ([
 	}
 	r := &device.Bound{Module: p.module, Env: env}
 	free := func() {
-		for _, b := range r.Leaves {
+		for i, b := range r.Leaves {
 			b.Close()
+			leaves[i].done()
 		}
 		runtime.KeepAlive(leaves)
 	}

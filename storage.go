@@ -36,6 +36,9 @@ type memory struct {
 	buffers map[*Device]device.Buffer
 	counted int64 // bytes that a device allocated, as told to pressure
 	kept    bool  // a variable's: not to be released
+
+	users    int  // reads and runs that are going on
+	released bool // to be freed by the last of them
 }
 
 func newStorage(dt DType, shape []int, host []byte) *storage {
@@ -73,6 +76,11 @@ func deviceStorage(dt DType, shape []int, d *Device, b device.Buffer) *storage {
 func (m *memory) free() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.drop()
+}
+
+// drop gives the buffers back. The caller holds mu.
+func (m *memory) drop() {
 	for _, b := range m.buffers {
 		b.Close()
 	}
@@ -88,24 +96,40 @@ func (m *memory) keep() {
 	m.mu.Unlock()
 }
 
-// release is free for values that a device made and no variable holds.
+// release is free for values that a device made and no variable holds; whoever
+// uses them already gets to the end.
 func (m *memory) release() {
 	m.mu.Lock()
-	made := m.counted > 0 && !m.kept
-	if made {
-		m.host, m.owned = nil, nil // it may be the buffer itself
+	defer m.mu.Unlock()
+	if m.counted == 0 || m.kept || m.released {
+		return
 	}
-	m.mu.Unlock()
-	if made {
-		m.free()
+	m.released = true
+	if m.users == 0 {
+		m.forget()
+	}
+}
+
+// forget frees what was released. The caller holds mu.
+func (m *memory) forget() {
+	m.host, m.owned = nil, nil // it may be the buffer itself
+	m.drop()
+}
+
+// done ends a use that on or read began.
+func (m *memory) done() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.users--; m.users == 0 && m.released {
+		m.forget()
 	}
 }
 
 // Release gives the memory of a result back at once, instead of when the
 // garbage collector finds that nobody has it any more: worth it for large
 // results that are read and dropped in a loop. All tensors with this value
-// must not be used afterwards: doing so is an error. Values that no device
-// computed, and those of variables, stay.
+// must not be used afterwards: doing so is an error. What uses them already
+// gets to its end. Values that no device computed, and those of variables, stay.
 func (x Tensor) Release() {
 	if e := x.load().leaf(); e != nil && e.store != nil {
 		e.store.release()
@@ -127,10 +151,16 @@ func pressure(n int64) {
 	}
 }
 
-// on gives the values as a buffer of d, which the caller closes.
+var errReleased = errors.New("the values are gone: they were released, or their device was closed")
+
+// on gives the values as a buffer of d, which the caller closes; done comes
+// after that.
 func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.released {
+		return nil, errReleased
+	}
 	b := s.buffers[d]
 	if b == nil {
 		host, err := s.load(ctx)
@@ -146,18 +176,31 @@ func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
 		s.buffers[d] = b
 	}
 	b.Retain()
+	s.users++
 	return b, nil
 }
 
-// bytes is the values in the host's memory, valid while s is reachable.
-func (s *storage) bytes(ctx context.Context) ([]byte, error) {
+// read calls f with the values in the host's memory, which f must not keep.
+func (s *storage) read(ctx context.Context, f func(b []byte) error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.load(ctx)
+	b, err := s.load(ctx)
+	if err == nil {
+		s.users++
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(s)
+	defer s.done()
+	return f(b)
 }
 
 // load finds or fetches the host's copy. The caller holds mu.
 func (m *memory) load(ctx context.Context) ([]byte, error) {
+	if m.released {
+		return nil, errReleased
+	}
 	if m.host != nil || m.size == 0 {
 		return m.host, nil
 	}
@@ -177,7 +220,7 @@ func (m *memory) load(ctx context.Context) ([]byte, error) {
 		}
 		return m.host, nil
 	}
-	return nil, errors.New("the values are gone: they were released, or their device was closed")
+	return nil, errReleased
 }
 
 // hostBuffer is Go memory as the target of a copy from a device.
@@ -193,20 +236,19 @@ func (s *storage) lastOffset() (int, error) {
 	if s.DType != I32 || len(s.sizes) != 1 || s.sizes[0] < 1 {
 		return 0, fmt.Errorf("offsets are i32 of rank 1 and not empty, not %v", s.Type)
 	}
-	b, err := s.bytes(context.Background())
-	if err != nil {
-		return 0, err
-	}
-	rows := int(int32(binary.NativeEndian.Uint32(b[len(b)-4:])))
-	runtime.KeepAlive(s)
-	return rows, nil
+	rows := 0
+	err := s.read(context.Background(), func(b []byte) error {
+		rows = int(int32(binary.NativeEndian.Uint32(b[len(b)-4:])))
+		return nil
+	})
+	return rows, err
 }
 
 // preview prints the first n values, if the host has them.
 func (s *storage) preview(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.host == nil {
+	if s.host == nil || s.released {
 		return ""
 	}
 	size := s.DType.Size()
