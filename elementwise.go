@@ -136,7 +136,8 @@ func (x Tensor) FloorDiv(y Tensor) Tensor {
 }
 
 // Mod is x - y*floor(x/y), which has the sign of y. For integers a zero in y
-// is an error of the run.
+// is an error of the run. Of floats x/y has to be a number whose fraction the
+// dtype can hold, below 2^24 for F32: beyond, the remainder is lost.
 func (x Tensor) Mod(y Tensor) Tensor {
 	if whole(x, y) {
 		return pointwise(ir.Mod, x, y)
