@@ -3,6 +3,7 @@ package sinter
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -29,7 +30,8 @@ func Of[T Elem](values []T, shape ...int) Tensor {
 
 // Weight makes a tensor over the caller's memory: row-major, little endian. It
 // is neither copied nor changed; the caller must not change it either while
-// the tensor or a program with it is in use. The name is for messages.
+// the tensor or a program with it is in use. A Bool is a byte that is 0 or 1.
+// The name is for messages.
 func Weight(name string, dt DType, data []byte, shape ...int) Tensor {
 	if !dt.Valid() {
 		return fail(fmt.Errorf("weight %q has no dtype", name))
@@ -40,6 +42,11 @@ func Weight(name string, dt DType, data []byte, shape ...int) Tensor {
 	}
 	if n != len(data) {
 		return fail(fmt.Errorf("weight %q: %v%v takes %d bytes, not the %d given", name, dt, shape, n, len(data)))
+	}
+	if dt == Bool {
+		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
+			return fail(fmt.Errorf("weight %q: byte %d is %d: a bool is 0 or 1", name, i, data[i]))
+		}
 	}
 	return bound(ir.Weight, name, newStorage(dt, shape, data))
 }

@@ -254,7 +254,7 @@ func TestMisuseGivesErrors(t *testing.T) {
 	}
 	for name, x := range map[string]Tensor{
 		"add": x.Add(x), "len": Of([]float32{1}, 2), "negative": Of([]float32{}, -1), "overflow": Of([]int8{}, 1<<62, 1<<62),
-		"dtype": Weight("w", 0, nil), "bytes": Weight("w", F32, make([]byte, 3), 1), "name": Input("", F32),
+		"dtype": Weight("w", 0, nil), "bytes": Weight("w", F32, make([]byte, 3), 1), "bool": Weight("w", Bool, []byte{1, 2}, 2), "name": Input("", F32),
 		"symbol": Input("x", F32, Sym("a b", 0, 1)), "bounds": Input("x", F32, Sym("a", 2, 1)), "below": Input("x", F32, Sym("a", -2, 1)),
 		"axis": Scalar(1).Sum(0), "stack": Stack(0), "concat": Concat(0), "var": (&Variable{}).Tensor(), "nil": (*Variable)(nil).Assign(x),
 		"rand": (&Rand{}).Normal(), "nil rand": (*Rand)(nil).Bits(), "seed": NewRand(Of([]float32{1}, 1)).Bits(),
