@@ -12,13 +12,22 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-// buffer is memory that kernels read and write, and what has been packed from
-// it.
+// buffer is memory that kernels read and write, and what is kept that was
+// computed from it.
 type buffer struct {
+	id    uint64 // no other buffer of the process has ever had it
 	data  []byte
 	owned *jit.Memory // nil for the caller's memory
 	refs  atomic.Int64
-	packs sync.Map // layout key -> *pack: products' operands in the order kernels want
+	kept  sync.Map // key -> *kept
+}
+
+var buffers atomic.Uint64 // made so far
+
+func makeBuffer(data []byte, owned *jit.Memory) *buffer {
+	b := &buffer{id: buffers.Add(1), data: data, owned: owned}
+	b.refs.Store(1)
+	return b
 }
 
 // nothing stands in for empty buffers: kernels may read, and ignore, the first
@@ -41,9 +50,7 @@ func (d *Device) newBuffer(n int) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &buffer{data: m.Bytes()[:n:n], owned: m}
-	b.refs.Store(1)
-	return b, nil
+	return makeBuffer(m.Bytes()[:n:n], m), nil
 }
 
 // Import reads the caller's memory where it lies.
@@ -51,9 +58,7 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 	if d.closed.Load() {
 		return nil, device.ErrClosed
 	}
-	b := &buffer{data: p}
-	b.refs.Store(1)
-	return b, nil
+	return makeBuffer(p, nil), nil
 }
 
 func (b *buffer) Size() int     { return len(b.data) }
@@ -68,7 +73,10 @@ func (b *buffer) Close() error {
 	case n < 0:
 		return device.ErrClosed
 	}
-	b.packs.Clear()
+	b.kept.Range(func(_, k any) bool {
+		k.(*kept).drop()
+		return true
+	})
 	if b.owned != nil {
 		return b.owned.Close()
 	}

@@ -132,14 +132,14 @@ func TestGemmSharedPack(t *testing.T) {
 		first := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true, ints: true}.build(rng)
 		second := gemmCase{size: size, x: "plain", y: "plain", out: "bias", const_: true, ints: true}.build(rng)
 		third := gemmCase{size: gemmSize{1, 8, 24, 40}, x: "plain", y: "transposed", out: "plain", const_: true, ints: true}.build(rng)
-		weight := &buffer{data: first.data[1]}
+		weight := makeBuffer(first.data[1], nil)
 		for i, test := range []*gemmTest{first, second, third} {
 			test.weights = map[int]*buffer{1: weight}
 			test.data[1] = weight.data
 			test.check(t, fmt.Sprintf("%v product %d", d.isa, i), test.run(t, d, test.compile(t, d), 1, false)[2:], test.reference(t)[2:])
 		}
 		n := 0
-		weight.packs.Range(func(any, any) bool { n++; return true })
+		weight.kept.Range(func(any, any) bool { n++; return true })
 		if n != 2 {
 			t.Errorf("%v: %d packs of one weight, want 2", d.isa, n)
 		}

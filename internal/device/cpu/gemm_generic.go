@@ -85,13 +85,13 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 	if s.tasks() == 0 {
 		return s, nil
 	}
-	if owner, key := packKey(r, g, k.layout, &s.gemmPlan); owner != nil {
+	if from, what := packKey(r, g, k.layout, &s.gemmPlan); len(from) > 0 {
 		batches := s.batch
 		if k.sharedY {
 			batches = 1
 		}
-		have, _ := owner.packs.LoadOrStore(key, &genericPacks{panels: make([]genericPack, batches*s.panels)})
-		s.packs = have.(*genericPacks)
+		have := keep(from, what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
+		s.packs = have.value.(*genericPacks)
 	}
 	s.workers = make([]genericWorker, r.workers)
 	for i := range s.workers {

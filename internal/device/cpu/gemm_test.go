@@ -221,7 +221,7 @@ func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, 
 		}
 		plan.Buffers = append(plan.Buffers, schedule.Buffer{Kind: kind})
 		args.Args = append(args.Args, i)
-		b, at := &buffer{data: g.Bytes()}, g.Pointer()
+		b, at := makeBuffer(g.Bytes(), nil), g.Pointer()
 		if w := t.weights[i]; w != nil {
 			b, at = w, w.pointer()
 		}

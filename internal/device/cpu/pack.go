@@ -23,7 +23,7 @@ func sharedY(g *template.Gemm) bool {
 }
 
 // pack is a constant operand in the order that tile kernels read, kept with
-// the buffer it was made from and shared by all programs.
+// the buffers it was made from and shared by all programs.
 type pack struct {
 	once sync.Once
 	mem  *jit.Memory
@@ -75,39 +75,34 @@ func loads(e *loop.Expr) []int {
 	return all
 }
 
-// packKey tells with which buffer a Y that depends on leaves alone is kept when
-// packed, and under which name; nil if Y may change from run to run.
-func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (*buffer, string) {
-	params := loads(g.Y)
-	if !g.ConstY || len(params) == 0 {
+// packKey tells with which buffers a Y that depends on leaves alone is kept when
+// packed, and under which name; none if Y may change from run to run.
+func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (from []*buffer, what string) {
+	if !g.ConstY {
 		return nil, ""
 	}
-	var key strings.Builder
-	fmt.Fprintf(&key, "%d*%dx%d %s", p.batch, p.k, p.cols, layout)
-	for i, param := range params {
+	for _, param := range loads(g.Y) {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
 		if buf.Kind != schedule.LeafBuffer || r.params[param] == nil {
 			return nil, "" // computed by another kernel of this run
 		}
-		if i > 0 {
-			fmt.Fprintf(&key, " %p", r.params[param])
-		}
+		from = append(from, r.params[param])
 	}
-	return r.params[params[0]], key.String()
+	return from, fmt.Sprintf("%d*%dx%d %s", p.batch, p.k, p.cols, layout)
 }
 
 // packedY returns Y packed as a whole, if it is constant; else nil.
 func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	k := s.kernel
-	owner, key := packKey(r, k.work, k.layout, &s.gemmPlan)
-	if owner == nil {
+	from, what := packKey(r, k.work, k.layout, &s.gemmPlan)
+	if len(from) == 0 {
 		return nil, nil
 	}
-	have, _ := owner.packs.LoadOrStore(key, &pack{})
-	made := have.(*pack)
+	have := keep(from, what, func() any { return &pack{} })
+	made := have.value.(*pack)
 	made.once.Do(func() { made.mem, made.err = s.packAll(r) })
 	if made.err != nil {
-		owner.packs.CompareAndDelete(key, have) // another run may have the memory
+		have.drop() // another run may have the memory
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
 	return made.mem, nil
