@@ -29,6 +29,7 @@ internal/emit/x86 internal/emit/generic
 internal/device
 internal/device/interp
 internal/device/cpu
+internal/device/null
 .
 internal/devicetest
 safetensors tokenizer hub
