@@ -78,10 +78,32 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.searchCommand(), a.embedCommand(), a.tokenizeCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
+	root.SetHelpCommand(a.helpCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
 	return root
+}
+
+// helpCommand is cobra's, but for names of no command: a fault of usage.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		RunE: func(help *cobra.Command, args []string) error {
+			c, rest, err := help.Root().Find(args)
+			if err != nil {
+				return &usageError{err}
+			}
+			if len(rest) > 0 && !c.HasSubCommands() {
+				return usagef("%s has no command %q", c.CommandPath(), rest[0])
+			}
+			if err := a.commandArgs(c, rest); err != nil {
+				return err
+			}
+			return c.Help()
+		},
+	}
 }
 
 // commandArgs refuses what is no command, with the names that are close.

@@ -96,6 +96,10 @@ func TestStatus(t *testing.T) {
 		{"configuration cut", nil, "", []string{"graph", truncated("config.json", 50)}, 1, "config.json"},
 		{"tokenizer cut", nil, "", []string{"tokenize", "--model", truncated("tokenizer.json", 5000), "x"}, 1, "tokenizer.json"},
 
+		{"help", nil, "", []string{"help", "bench", "gemm"}, 0, ""},
+		{"help for nothing", nil, "", []string{"help", "nosuch"}, 2, "nosuch"},
+		{"help for an argument", nil, "", []string{"help", "search", "x"}, 2, "no command"},
+
 		{"no query", nil, "", []string{"search"}, 2, ""},
 		{"empty query", nil, "", []string{"search", " "}, 2, "the query is empty"},
 		{"query of no UTF-8", nil, "", []string{"search", "\xff"}, 2, "not valid UTF-8"},
