@@ -12,21 +12,12 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-// Precision is what a program computes in. The zero Precision is F32: as
-// written. BF16 and F16 are the dtypes of these names; Int8 and Int4 quantise
-// the weights of products.
-type Precision = DType
-
-const (
-	Int8 Precision = 0x40 + iota
-	Int4
-)
-
 // Options say how to compile. The zero value is the best device, as written,
 // everything on.
 type Options struct {
-	Device    *Device   // nil: the best
-	Precision Precision // 0: F32
+	Device *Device // nil: the best
+	// Precision is what products of data with weights compute in; 0 is F32.
+	Precision Precision
 	// NoOpt names optimisations to leave out; "all" leaves out every one.
 	NoOpt []string
 	// Trace, if set, is given the text of each stage of compiling.
@@ -73,8 +64,9 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	if o.Precision != 0 && o.Precision != F32 {
-		return nil, fmt.Errorf("precision %s is not supported: use F32", precisionName(o.Precision))
+	precision, err := products(o.Precision)
+	if err != nil {
+		return nil, err
 	}
 	d := o.Device
 	if d == nil {
@@ -87,11 +79,17 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	bare, outputs, leaves := split(g.graph)
+	graph := g.graph
+	if d.referee() {
+		if graph, err = asAsked(graph, precision); err != nil {
+			return nil, err
+		}
+	}
+	bare, outputs, leaves := split(graph)
 	if err := errors.Join(checkAssigns(bare, leaves), checkBindable(bare, leaves)); err != nil {
 		return nil, err
 	}
-	do := device.Options{NoOpt: slices.Clone(o.NoOpt), Trace: o.Trace, Check: o.Check}
+	do := device.Options{NoOpt: slices.Clone(o.NoOpt), Precision: precision, Trace: o.Trace, Check: o.Check}
 	c, err := d.programs.get(ctx, d, bare, do)
 	if err != nil {
 		return nil, err
@@ -99,16 +97,6 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	p := &Program{compiled: c, leaves: leaves, outputs: outputs}
 	p.cleanup = runtime.AddCleanup(p, release, c)
 	return p, nil
-}
-
-func precisionName(p Precision) string {
-	switch p {
-	case Int8:
-		return "int8"
-	case Int4:
-		return "int4"
-	}
-	return p.String()
 }
 
 // split separates what is compiled from what it is bound to: leaves without

@@ -32,9 +32,10 @@ type programs struct {
 }
 
 type programKey struct {
-	hash  ir.Hash
-	noOpt string
-	check bool
+	hash      ir.Hash
+	noOpt     string
+	precision ir.DType
+	check     bool
 }
 
 // entry is a program, or one on its way: ready is closed when program or err
@@ -57,7 +58,7 @@ func (p *programs) get(ctx context.Context, d *Device, g *ir.Graph, o device.Opt
 		return c, err
 	}
 	slices.Sort(o.NoOpt)
-	key := programKey{g.Hash(), strings.Join(o.NoOpt, ","), o.Check}
+	key := programKey{g.Hash(), strings.Join(o.NoOpt, ","), o.Precision, o.Check}
 	for {
 		e, mine, err := p.enter(key)
 		if err != nil {

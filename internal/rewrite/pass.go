@@ -19,13 +19,11 @@ type Kind uint8
 const (
 	Exact         Kind = iota // not one bit, NaN taken as one value
 	Reassociating             // the last places of floats
+	Rounding                  // the number format, which was asked for
 )
 
 func (k Kind) String() string {
-	if k == Exact {
-		return "exact"
-	}
-	return "reassociating"
+	return [...]string{"exact", "reassociating", "rounding"}[k]
 }
 
 // pass is a row of the table: local rules, or a function over the whole graph.
@@ -33,9 +31,11 @@ type pass struct {
 	name     string
 	kind     Kind
 	required bool // cannot be switched off
-	doc      string
-	rules    []rule
-	run      func(s *setting, g *ir.Graph) (*ir.Graph, error)
+	// precision, if set, is the number format that must be asked for.
+	precision ir.DType
+	doc       string
+	rules     []rule
+	run       func(s *setting, g *ir.Graph) (*ir.Graph, error)
 }
 
 // passes are run in this order. Neighbours made of rules run as one step, to a
@@ -46,6 +46,8 @@ var passes = []pass{
 	{name: "sink", doc: "work before views: elements are computed once and then repeated or moved", rules: sinkRules},
 	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one, and sums of repeated rows are done once", rules: mergeReductionRules},
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
+	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products of data with weights compute in bf16, where asked for", run: computeBF16},
+	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 }
 
@@ -55,6 +57,9 @@ var order = []struct{ before, after, reason string }{
 	{"simplify", "fma", "the rules know add and mul; behind an fma they see neither"},
 	{"sink", "merge-products", "views on the shared matrix and before the bias hide what products have in common"},
 	{"merge-reductions", "fma", "a sum of products is not to be hidden behind another sum"},
+	{"merge-products", "bf16", "operands are compared before each has a rounding of its own"},
+	{"merge-products", "int8", "products of bytes have no bias; what is added comes behind the scales"},
+	{"int8", "fma", "bias and scale become one operation"},
 	{"merge-products", "fma", "the bias of a product is known by its add"},
 }
 
@@ -63,7 +68,10 @@ type Options struct {
 	// NoOpt lists passes ("fma") and rules ("simplify/add-zero") to leave
 	// out; "all" stands for every pass that is not required.
 	NoOpt []string
-	Check bool // verify the graph before and after each step
+	// Precision is what products of data with weights compute in: BF16, I8, or
+	// as written where it is 0 or F32.
+	Precision ir.DType
+	Check     bool // verify the graph before and after each step
 	// Trace, if set, gets the graph after each step that changed it.
 	Trace func(step, text string)
 	// Bisect, if set, is asked before each rewrite of a node, named by the
@@ -110,8 +118,16 @@ func Run(g *ir.Graph, o Options) (*ir.Graph, []Stat, error) { return run(passes,
 
 func run(table []pass, g *ir.Graph, o Options) (*ir.Graph, []Stat, error) {
 	off, err := switches(table, o.NoOpt)
+	if err == nil {
+		err = checkPrecision(o.Precision)
+	}
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, p := range table {
+		if p.precision != 0 && p.precision != o.Precision {
+			off[p.name] = true
+		}
 	}
 	if o.Check {
 		if err := ir.Check(g); err != nil {

@@ -106,7 +106,7 @@ func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("define: %w", err)
 	}
-	g, _, err = rewrite.Run(g, rewrite.Options{NoOpt: noRewrite, Check: o.Check, Trace: o.Trace})
+	g, _, err = rewrite.Run(g, rewrite.Options{NoOpt: noRewrite, Precision: o.Precision, Check: o.Check, Trace: o.Trace})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,104 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// minProductSide is the least K and N of a product that is worth another number
+// format: below it, rounding costs more than the product.
+const minProductSide = 16
+
+// checkPrecision refuses formats that no pass computes in.
+func checkPrecision(d ir.DType) error {
+	if d == 0 || d == ir.F32 {
+		return nil
+	}
+	for _, p := range passes {
+		if p.precision == d {
+			return nil
+		}
+	}
+	return fmt.Errorf("rewrite: no pass makes products compute in %v", d)
+}
+
+// replaceProducts puts f's result in the place of every f32 product of data
+// with weights that suits a pass.
+func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node) bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
+	fixed := unchanging(g)
+	chosen := make([]bool, len(g.Nodes))
+	any := false
+	for i, n := range g.Nodes {
+		if n.Op == ir.MatMul && n.DType == ir.F32 && fixed[n.In[1].ID] && !fixed[n.In[0].ID] {
+			chosen[i] = minSides(n) && suits(n)
+			any = any || chosen[i]
+		}
+	}
+	if !any {
+		return g, nil
+	}
+	var r *rewriter
+	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
+		if r == nil {
+			r = newRewriter(s, b)
+		}
+		m, err := r.rebuild(n, in)
+		if err != nil || !chosen[n.ID] || m.Op != ir.MatMul || !r.asked(pass, m) {
+			return m, err
+		}
+		s.applied[pass]++
+		r.node = m
+		m = f(r, m)
+		return m, r.err
+	})
+}
+
+// unchanging tells which nodes are weights, or made of weights alone: their
+// values are the same in every run, or until somebody assigns a variable
+// between two runs. Bound values count: that they are data, new each time, is
+// not to be expected of a program made to run many times.
+func unchanging(g *ir.Graph) []bool {
+	assigned := map[int]bool{}
+	for _, n := range g.Nodes {
+		if n.Op == ir.Assign {
+			assigned[n.Attr.Leaf] = true
+		}
+	}
+	fixed := make([]bool, len(g.Nodes))
+	for i, n := range g.Nodes {
+		switch n.Op {
+		case ir.Const, ir.Weight, ir.Bound, ir.Iota:
+			fixed[i] = true
+		case ir.Variable:
+			fixed[i] = !assigned[n.Attr.Leaf]
+		case ir.Input, ir.Rand, ir.Assign:
+		default:
+			fixed[i] = true
+			for _, in := range n.In {
+				fixed[i] = fixed[i] && fixed[in.ID]
+			}
+		}
+	}
+	return fixed
+}
+
+func minSides(n *ir.Node) bool {
+	k, static := lastDim(n.In[0]).Const()
+	cols, static2 := lastDim(n).Const()
+	return static && static2 && k >= minProductSide && cols >= minProductSide
+}
+
+func lastDim(n *ir.Node) ir.Dim { return n.Shape[len(n.Shape)-1] }
+
+// narrowed is a shape with one element along an axis.
+func narrowed(s ir.Shape, axis int) ir.Shape {
+	t := append(ir.Shape(nil), s...)
+	t[axis] = ir.N(1)
+	return t
+}
+
+// cast makes a node of another type.
+func (r *rewriter) cast(d ir.DType, x *ir.Node) *ir.Node {
+	return r.make(ir.Cast, ir.Attr{DType: d}, x)
+}
