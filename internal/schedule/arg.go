@@ -20,35 +20,36 @@ func (b *builder) argReduce(n *ir.Node) ([]loop.Stmt, error) {
 	x := n.In[0]
 	axis := n.Attr.Axis()
 	kept, rowIdx := b.axes("r", x.Shape, func(a int) bool { return a != axis })
-	lanes := axis != lastAxis(x.Shape)
-	v := b.variable("c", x.Shape[axis])
-	l := &loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis])}
-	most, _ := l.Hi.AsInt()
-	found, body, err := b.extremeIn(n, rowIdx, l, most, lanes)
+	l, e, err := b.along(n, rowIdx)
 	if err != nil {
 		return nil, err
 	}
-	body = append(body, b.store(n, rowIdx, castIndex64(found.where.Ref())))
+	var f extremeOf
+	var body []loop.Stmt
+	lanes := axis != lastAxis(x.Shape)
+	if lanes {
+		f = b.newExtreme(n, e, placeType(x.Shape[axis]))
+		l.Body, l.Range = b.candidate(n, f, e, l.Var), loop.Serial
+		body = append(f.start(n.Op), l)
+	} else {
+		most, _ := l.Hi.AsInt()
+		f, body = b.extremeVector(n, e, l, most)
+	}
+	body = append(body, b.store(n, rowIdx, castIndex64(f.where.Ref())))
 	return b.overKept(kept, lanes, body), nil
 }
 
-// extremeIn searches one range, over which l runs, of at most so many elements;
-// 0 is not known. With lanes it is one row of many, each in a lane.
-func (b *builder) extremeIn(n *ir.Node, rowIdx []*loop.Expr, l *loop.Loop, most int, lanes bool) (extremeOf, []loop.Stmt, error) {
-	x := n.In[0]
+// along makes the loop along n's axis, without a body, and the element there.
+func (b *builder) along(n *ir.Node, rowIdx []*loop.Expr) (*loop.Loop, *loop.Expr, error) {
+	x, axis := n.In[0], n.Attr.Axis()
+	v := b.variable("c", x.Shape[axis])
 	at := append([]*loop.Expr(nil), rowIdx...)
-	at[n.Attr.Axis()] = l.Var.Ref()
+	at[axis] = v.Ref()
 	e, err := b.value(x, at, nil)
 	if err != nil {
-		return extremeOf{}, nil, err
+		return nil, nil, err
 	}
-	e = convert(e, x.DType.Compute())
-	if lanes {
-		f, body := b.extremeSerial(n, e, l)
-		return f, body, nil
-	}
-	f, body := b.extremeVector(n, e, l, most)
-	return f, body, nil
+	return &loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Vector}, convert(e, x.DType.Compute()), nil
 }
 
 // placeType is the type in which places along an axis are counted in lanes.
@@ -59,29 +60,33 @@ func placeType(axis ir.Dim) ir.DType {
 	return ir.I64
 }
 
-// extremeSerial looks at one element after the other.
-func (b *builder) extremeSerial(n *ir.Node, e *loop.Expr, l *loop.Loop) (extremeOf, []loop.Stmt) {
-	f := extremeOf{b.newLocal("best", e.DType), b.newLocal("where", placeType(n.In[0].Shape[n.Attr.Axis()]))}
-	lo := loop.Int(0)
-	if l.Lo != nil {
-		lo = l.Lo
+func (b *builder) newExtreme(n *ir.Node, e *loop.Expr, place ir.DType) extremeOf {
+	return extremeOf{b.newLocal("best", e.DType), b.newLocal("where", place)}
+}
+
+// start makes the extreme that of no elements. All that are the lowest value
+// leave the place as it is: the first.
+func (f extremeOf) start(op ir.Op) []loop.Stmt {
+	return []loop.Stmt{
+		&loop.Set{Local: f.best, Value: lowest(op, f.best.DType)},
+		&loop.Set{Local: f.where, Value: loop.Const(f.where.DType, 0)},
 	}
+}
+
+// candidate takes e, at the given place, if it is better than what came before.
+func (b *builder) candidate(n *ir.Node, f extremeOf, e *loop.Expr, place *loop.Var) []loop.Stmt {
 	take := b.newLocal("take", ir.Bool)
-	return f, []loop.Stmt{
-		&loop.Set{Local: f.best, Value: lowest(n.Op, e.DType)},
-		&loop.Set{Local: f.where, Value: castIndex(lo, f.where.DType)},
-		&loop.Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: take, Value: better(n.Op, e, f.best.Ref())},
-			&loop.Set{Local: f.where, Value: loop.Apply(ir.Where, f.where.DType, take.Ref(), castIndex(l.Var.Ref(), f.where.DType), f.where.Ref())},
-			&loop.Set{Local: f.best, Value: loop.Apply(ir.Where, e.DType, take.Ref(), e, f.best.Ref())},
-		}},
+	return []loop.Stmt{
+		&loop.Set{Local: take, Value: better(n.Op, e, f.best.Ref())},
+		&loop.Set{Local: f.where, Value: loop.Apply(ir.Where, f.where.DType, take.Ref(), castIndex(place.Ref(), f.where.DType), f.where.Ref())},
+		&loop.Set{Local: f.best, Value: loop.Apply(ir.Where, e.DType, take.Ref(), e, f.best.Ref())},
 	}
 }
 
 // extremeVector finds the extreme of each block in lanes, remembers the first
 // block that has it, and searches that one for its place.
 func (b *builder) extremeVector(n *ir.Node, e *loop.Expr, l *loop.Loop, most int) (extremeOf, []loop.Stmt) {
-	f := extremeOf{b.newLocal("best", e.DType), b.newLocal("where", ir.I64)}
+	f := b.newExtreme(n, e, ir.I64)
 	start, lo := loop.Int(0), loop.Int(0)
 	if l.Lo != nil {
 		start, lo = l.Lo, l.Lo
@@ -157,34 +162,46 @@ func isNaN(e *loop.Expr) *loop.Expr {
 }
 
 // firstArg searches one part of a row.
-func (sp *split) firstArg(r *rowBuilder, members []*ir.Node, lanes bool) ([]loop.Stmt, error) {
-	n := members[0]
-	axis := n.Attr.Axis()
-	v := r.variable("c", sp.g.full[axis])
-	sp.parts = r.cut(&loop.Loop{Var: v, Hi: loop.SizeOf(sp.g.full[axis])}, n.Shape, lanes)
-	f, body, err := r.extremeIn(n, r.rowIdx, sp.parts.loop, sp.parts.most, lanes)
+func (sp *split) firstArg(r *rowBuilder, n *ir.Node) ([]loop.Stmt, error) {
+	l, e, err := r.along(n, r.rowIdx)
 	if err != nil {
 		return nil, err
 	}
+	sp.parts = r.cut(l, n.Shape.Numel(), 1)
+	f, body := r.extremeVector(n, e, sp.parts.loop, sp.parts.most)
 	return append(body, sp.leave(r, n, f.best), sp.leave(r, n, f.where)), nil
 }
 
-// secondArg finds the first part that has the extreme. Where nothing is better
-// than the lowest value, the first element is as good.
+// secondArg finds the first part that has the extreme; where rows are
+// interleaved, the part in which it has the first place.
 func (sp *split) secondArg(r *rowBuilder, members []*ir.Node) []loop.Stmt {
 	n := members[0]
 	part := r.variable("part", ir.Dim{})
 	left := sp.left[n]
 	e, place := sp.found(r, left[0], part), sp.found(r, left[1], part)
-	best, where, take := r.newLocal("best", e.DType), r.newLocal("where", place.DType), r.newLocal("take", ir.Bool)
-	body := []loop.Stmt{
-		&loop.Set{Local: best, Value: lowest(n.Op, e.DType)},
-		&loop.Set{Local: where, Value: loop.Const(where.DType, 0)},
-		&loop.Loop{Var: part, Hi: sp.parts.count, Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: take, Value: better(n.Op, e, best.Ref())},
-			&loop.Set{Local: where, Value: loop.Apply(ir.Where, where.DType, take.Ref(), place, where.Ref())},
-			&loop.Set{Local: best, Value: loop.Apply(ir.Where, best.DType, take.Ref(), e, best.Ref())},
-		}},
+	f := extremeOf{r.newLocal("best", e.DType), r.newLocal("where", place.DType)}
+	body := f.start(n.Op)
+	take := better(n.Op, e, f.best.Ref())
+	if sp.interleaved > 1 {
+		among := loop.Apply(ir.Mod, ir.I64, part.Ref(), loop.Int(sp.interleaved))
+		place = loop.Apply(ir.Add, place.DType, loop.Apply(ir.Mul, place.DType, place, loop.Const(place.DType, uint64(sp.interleaved))), castIndex(among, place.DType))
+		body[1] = &loop.Set{Local: f.where, Value: loop.Const(place.DType, extreme(place.DType, 1))}
+		take = loop.Apply(ir.Or, ir.Bool, take, loop.Apply(ir.And, ir.Bool, alike(e, f.best.Ref()), loop.Apply(ir.Less, ir.Bool, place, f.where.Ref())))
 	}
-	return append(body, r.result(n, castIndex64(where.Ref()))...)
+	takes := r.newLocal("take", ir.Bool)
+	body = append(body, &loop.Loop{Var: part, Hi: sp.leftParts(), Range: loop.Serial, Body: []loop.Stmt{
+		&loop.Set{Local: takes, Value: take},
+		&loop.Set{Local: f.where, Value: loop.Apply(ir.Where, place.DType, takes.Ref(), place, f.where.Ref())},
+		&loop.Set{Local: f.best, Value: loop.Apply(ir.Where, e.DType, takes.Ref(), e, f.best.Ref())},
+	}})
+	return append(body, r.result(n, castIndex64(f.where.Ref()))...)
+}
+
+// alike tells whether neither of two is better: they are equal, or both NaN.
+func alike(x, y *loop.Expr) *loop.Expr {
+	same := loop.Apply(ir.Equal, ir.Bool, x, y)
+	if !x.DType.IsFloat() {
+		return same
+	}
+	return loop.Apply(ir.Or, ir.Bool, same, loop.Apply(ir.And, ir.Bool, isNaN(x), isNaN(y)))
 }

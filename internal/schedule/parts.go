@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"math"
+
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -20,8 +22,9 @@ type parts struct {
 // shortLoop is not enough iterations to be cut into ranges.
 const shortLoop = 64
 
-// cut finds the parts of a nest of loops for rows of the given shape.
-func (b *builder) cut(l *loop.Loop, row ir.Shape, lanes bool) parts {
+// cut finds the parts of a nest of loops, of which each iteration does so many
+// rows. A range has at least so many iterations.
+func (b *builder) cut(l *loop.Loop, rows ir.Dim, least int) parts {
 	var p parts
 	around := 1
 	p.number = loop.Int(0)
@@ -36,7 +39,7 @@ func (b *builder) cut(l *loop.Loop, row ir.Shape, lanes bool) parts {
 		around *= n
 		l = inner
 	}
-	granule := b.s.limits.smallestRange(l, row, lanes)
+	granule := b.s.limits.smallestRange(l, rows, least)
 	limit := max(1, b.s.limits.parts/around)
 	chunk, count := ranges(l.Hi, granule, limit)
 	bound := limit
@@ -64,8 +67,8 @@ func only(l *loop.Loop) *loop.Loop {
 }
 
 // smallestRange is how many iterations of l make the smallest part.
-func (s *splitLimits) smallestRange(l *loop.Loop, row ir.Shape, lanes bool) int {
-	_, each := row.Numel().Bounds()
+func (s *splitLimits) smallestRange(l *loop.Loop, rows ir.Dim, least int) int {
+	_, each := rows.Bounds()
 	for inner := only(l); inner != nil; inner = only(inner) {
 		n, static := inner.Hi.AsInt()
 		if !static {
@@ -73,11 +76,7 @@ func (s *splitLimits) smallestRange(l *loop.Loop, row ir.Shape, lanes bool) int 
 		}
 		each *= int64(n)
 	}
-	n := int((int64(s.part) + each - 1) / each)
-	if lanes {
-		n = max(n, s.partRows)
-	}
-	return n
+	return max(least, int((int64(s.part)+each-1)/each))
 }
 
 // ranges cuts n iterations into at most limit ranges, of a multiple of granule
@@ -85,13 +84,31 @@ func (s *splitLimits) smallestRange(l *loop.Loop, row ir.Shape, lanes bool) int 
 func ranges(n *loop.Expr, granule, limit int) (size, count *loop.Expr) {
 	most := int64(granule) * int64(limit)
 	times := loop.AddIndex(divIndex(n, loop.Int(int(most))), loop.Int(1))
-	if n.Kind == loop.KindSize {
-		if _, hi := n.Size.Bounds(); hi < most {
-			times = loop.Int(1)
-		}
+	if upper(n) < most {
+		times = loop.Int(1)
 	}
 	size = loop.MulIndex(times, loop.Int(granule))
 	return size, ceilDiv(n, size)
+}
+
+// upper bounds a number of iterations.
+func upper(n *loop.Expr) int64 {
+	switch n.Kind {
+	case loop.KindConst:
+		return int64(n.Bits)
+	case loop.KindSize:
+		_, hi := n.Size.Bounds()
+		return hi
+	}
+	if c, ok := n.Args[len(n.Args)-1].AsInt(); ok {
+		switch hi := upper(n.Args[0]); n.Op {
+		case ir.IDiv:
+			return hi / int64(c)
+		case ir.Add:
+			return min(hi, math.MaxInt64-max(int64(c), 0)) + int64(c)
+		}
+	}
+	return math.MaxInt64
 }
 
 // around makes the parts iterations of the Global loop.

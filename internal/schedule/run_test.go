@@ -140,7 +140,7 @@ func TestRandomGraphs(t *testing.T) {
 // tinyParts splits reductions of a few elements already.
 func tinyParts(rng *rand.Rand) *splitLimits {
 	return &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, wide: 1 << 20,
-		part: 1 + rng.IntN(8), partRows: 1 + rng.IntN(3), parts: 1 + rng.IntN(9)}
+		part: 1 + rng.IntN(8), partRows: 1 + rng.IntN(3), lanes: 1 + rng.IntN(200), parts: 1 + rng.IntN(9)}
 }
 
 // differ returns the first element in which a and b differ, NaN equal to NaN;

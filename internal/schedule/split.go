@@ -18,10 +18,11 @@ type splitLimits struct {
 
 	part     int // elements of the smallest part
 	partRows int // rows of the smallest part of columns
+	lanes    int // elements of the smallest part of columns that lie side by side
 	parts    int // at most: keeps memory, and the second kernel, small
 }
 
-var usualSplit = splitLimits{total: 1 << 17, tasks: 8, row: 1 << 15, rows: 256, wide: 1 << 14, part: vectorBlock, partRows: 64, parts: 256}
+var usualSplit = splitLimits{total: 1 << 17, tasks: 8, row: 1 << 15, rows: 256, wide: 1 << 14, part: vectorBlock, partRows: 64, lanes: 1 << 15, parts: 256}
 
 // splits tells whether the reduction n is done in parts.
 func (s *partition) splits(n *ir.Node) bool {
@@ -65,11 +66,14 @@ type split struct {
 	s     *partition
 	g     *group
 	parts parts
-	left  map[*ir.Node][]bufferKey // what each reduction leaves
+	// interleaved is how many rows lie side by side in the lanes: a part leaves
+	// as many values for each result, each of every interleaved-th row.
+	interleaved int
+	left        map[*ir.Node][]bufferKey // what each reduction leaves
 }
 
 func (s *partition) lowerSplit(g *group) ([]lowered, error) {
-	sp := &split{s: s, g: g, left: map[*ir.Node][]bufferKey{}}
+	sp := &split{s: s, g: g, interleaved: 1, left: map[*ir.Node][]bufferKey{}}
 	first, err := sp.first()
 	if err != nil {
 		return nil, err
@@ -106,41 +110,32 @@ func (sp *split) rowBuilder(suffix string) (r *rowBuilder, kept []*loop.Var) {
 func (sp *split) first() (lowered, error) {
 	r, kept := sp.rowBuilder("_parts")
 	members, _ := sp.reductions()
-	last := loop.Serial
 	lanes := len(kept) > 0 && !contains(sp.g.axes, lastAxis(sp.g.full))
-	if lanes {
-		last, r.inner = loop.Vector, loop.Serial
+	var body []loop.Stmt
+	var err error
+	switch {
+	case lanes:
+		body, err = sp.columns(r, members, kept)
+	case foldable(members[0].Op):
+		body, err = sp.firstFold(r, members)
+		body = loop.Collapse(r.nest(kept, loop.Serial, body))
+	default:
+		body, err = sp.firstArg(r, members[0])
+		body = loop.Collapse(r.nest(kept, loop.Serial, body))
 	}
-	reduce := sp.firstFold
-	if !foldable(members[0].Op) {
-		reduce = sp.firstArg
-	}
-	body, err := reduce(r, members, lanes)
 	if err != nil {
 		return lowered{}, err
 	}
-	body = sp.parts.around(loop.Collapse(r.nest(kept, last, body)))
-	return lowered{r.builder, r.kernel(body), sp.s.nodesOf(&group{members: members})}, nil
+	return lowered{r.builder, r.kernel(sp.parts.around(body)), sp.s.nodesOf(&group{members: members})}, nil
 }
 
 // firstFold reduces one part of a row.
-func (sp *split) firstFold(r *rowBuilder, members []*ir.Node, lanes bool) ([]loop.Stmt, error) {
-	vars, idx := r.axes("c", sp.g.full, func(a int) bool { return contains(sp.g.axes, a) })
-	at := merge(r.rowIdx, idx, sp.g.axes)
-	r.hoist = r.rowValue
-	var inside []loop.Stmt
-	accs := make([]*loop.Local, len(members))
-	for i, n := range members {
-		acc, stmts, err := r.reduce(n, at)
-		if err != nil {
-			return nil, err
-		}
-		accs[i] = acc
-		r.row = append(r.row, &loop.Set{Local: acc, Value: convert(identity(n.Op, n.DType), acc.DType)})
-		inside = append(inside, stmts...)
+func (sp *split) firstFold(r *rowBuilder, members []*ir.Node) ([]loop.Stmt, error) {
+	accs, nest, err := r.folds(members)
+	if err != nil {
+		return nil, err
 	}
-	nest := loop.Collapse(r.nest(vars, r.inner, inside))
-	sp.parts = r.cut(nest[0].(*loop.Loop), sp.g.rowShape(), lanes)
+	sp.parts = r.cut(nest, sp.g.rowShape().Numel(), 1)
 	body := append(r.row, r.inBlocks([]loop.Stmt{sp.parts.loop}, sp.parts.most)...)
 	for i, n := range members {
 		body = append(body, sp.leave(r, n, accs[i]))
@@ -148,18 +143,48 @@ func (sp *split) firstFold(r *rowBuilder, members []*ir.Node, lanes bool) ([]loo
 	return body, nil
 }
 
+// folds makes a local for each reduction, set in r.row, and the loops over the
+// reduced axes.
+func (r *rowBuilder) folds(members []*ir.Node) (accs []*loop.Local, nest *loop.Loop, err error) {
+	vars, idx := r.axes("c", r.g.full, func(a int) bool { return contains(r.g.axes, a) })
+	at := merge(r.rowIdx, idx, r.g.axes)
+	r.hoist = r.rowValue
+	var inside []loop.Stmt
+	for _, n := range members {
+		acc, stmts, err := r.reduce(n, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		accs = append(accs, acc)
+		r.row = append(r.row, &loop.Set{Local: acc, Value: convert(identity(n.Op, n.DType), acc.DType)})
+		inside = append(inside, stmts...)
+	}
+	return accs, loop.Collapse(r.nest(vars, r.inner, inside))[0].(*loop.Loop), nil
+}
+
 // leave stores the value of a part for the second kernel.
 func (sp *split) leave(r *rowBuilder, n *ir.Node, l *loop.Local) *loop.Store {
-	row := sp.g.rowShape()
-	key := bufferKey{node: n, parts: &partials{l.DType, row.Numel().Mul(ir.N(sp.parts.bound))}}
+	p := r.param(sp.newLeft(n, l.DType), loop.Write)
+	return &loop.Store{Param: p, Index: sp.index(r, sp.parts.number), Value: l.Ref()}
+}
+
+// newLeft adds memory for what the parts of n leave.
+func (sp *split) newLeft(n *ir.Node, d ir.DType) bufferKey {
+	size := sp.g.rowShape().Numel().Mul(ir.N(sp.parts.bound * sp.interleaved))
+	key := bufferKey{node: n, parts: &partials{d, size}}
 	sp.left[n] = append(sp.left[n], key)
-	return &loop.Store{Param: r.param(key, loop.Write), Index: sp.index(r, sp.parts.number), Value: l.Ref()}
+	return key
 }
 
 // index is where a part has left its value for the present row.
 func (sp *split) index(r *rowBuilder, part *loop.Expr) *loop.Expr {
 	row := sp.g.rowShape()
 	return loop.AddIndex(loop.MulIndex(part, loop.SizeOf(row.Numel())), linear(r.rowIdx, row))
+}
+
+// leftParts is how many values for each result are left.
+func (sp *split) leftParts() *loop.Expr {
+	return loop.MulIndex(sp.parts.count, loop.Int(sp.interleaved))
 }
 
 // second makes the kernel that combines the parts in order and computes the
@@ -200,8 +225,8 @@ func (sp *split) secondFold(r *rowBuilder, members []*ir.Node) []loop.Stmt {
 		inside = append(inside, &loop.Acc{Local: acc, Op: foldOp(n.Op), Value: sp.found(r, key, part)})
 		after = append(after, r.result(n, convert(acc.Ref(), n.DType))...)
 	}
-	l := &loop.Loop{Var: part, Hi: sp.parts.count, Range: r.inner, Body: inside}
-	body = append(body, r.inBlocks([]loop.Stmt{l}, sp.parts.bound)...)
+	l := &loop.Loop{Var: part, Hi: sp.leftParts(), Range: r.inner, Body: inside}
+	body = append(body, r.inBlocks([]loop.Stmt{l}, sp.parts.bound*sp.interleaved)...)
 	return append(body, after...)
 }
 

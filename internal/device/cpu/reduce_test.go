@@ -36,6 +36,8 @@ var splitCases = []splitCase{
 	{shape: ir.Static(257, 4, 33, 5), axes: []int{0, 2}},
 	{shape: ir.Shape{manyRows}, axes: []int{0}, sizes: []int{0, 1, 8191, 8193, 200007}},
 	{shape: ir.Shape{manyRows, ir.N(3)}, axes: []int{0}, sizes: []int{0, 1, 15, 16, 17, 2732, 70003}},
+	{shape: ir.Shape{manyRows, ir.N(65)}, axes: []int{0}, sizes: []int{0, 1, 126, 127, 4001}},
+	{shape: ir.Static(9001, 31), axes: []int{0}},
 	{shape: ir.Shape{ir.N(2), manyRows}, axes: []int{1}, sizes: []int{1, 4095, 8193, 70001}},
 	{shape: ir.Shape{manyRows, ir.N(100)}, axes: []int{0, 1}, sizes: []int{0, 1, 4001}},
 	{shape: ir.Shape{ir.N(16), ir.Sym("m", 1, 4), manyRows}, axes: []int{0, 2}, sizes: []int{1, 10007}},
