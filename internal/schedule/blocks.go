@@ -17,11 +17,16 @@ const (
 // several nested loops has the inner ones for a block. A loop is known to run
 // at most so many times; 0 is not known.
 func (b *builder) inBlocks(row []loop.Stmt, most int) []loop.Stmt {
-	l := row[0].(*loop.Loop)
 	size := serialBlock
-	if l.Range == loop.Vector {
+	if row[0].(*loop.Loop).Range == loop.Vector {
 		size = vectorBlock
 	}
+	return b.inBlocksOf(size, row, most)
+}
+
+// inBlocksOf is inBlocks with blocks of so many terms.
+func (b *builder) inBlocksOf(size int, row []loop.Stmt, most int) []loop.Stmt {
+	l := row[0].(*loop.Loop)
 	_, nested := l.Body[0].(*loop.Loop)
 	if nested {
 		size = 1

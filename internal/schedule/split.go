@@ -214,7 +214,8 @@ func (sp *split) second() (lowered, error) {
 	return lowered{r.builder, r.kernel(r.overKept(kept, true, body)), nodes}, nil
 }
 
-// secondFold combines what firstFold left.
+// secondFold combines what the parts left. Each is a large part of the sum, so
+// that blocks of them, and the blocks, are both as few as can be.
 func (sp *split) secondFold(r *rowBuilder, members []*ir.Node) []loop.Stmt {
 	part := r.variable("part", ir.Dim{})
 	var inside, body, after []loop.Stmt
@@ -226,7 +227,14 @@ func (sp *split) secondFold(r *rowBuilder, members []*ir.Node) []loop.Stmt {
 		after = append(after, r.result(n, convert(acc.Ref(), n.DType))...)
 	}
 	l := &loop.Loop{Var: part, Hi: sp.leftParts(), Range: r.inner, Body: inside}
-	body = append(body, r.inBlocks([]loop.Stmt{l}, sp.parts.bound*sp.interleaved)...)
+	most, size := sp.parts.bound*sp.interleaved, 1
+	for size*size < most {
+		size *= 2
+	}
+	if r.inner == loop.Vector {
+		size = vectorBlock
+	}
+	body = append(body, r.inBlocksOf(size, []loop.Stmt{l}, most)...)
 	return append(body, after...)
 }
 

@@ -232,8 +232,8 @@ func cost(body []loop.Stmt, env ir.Env) int {
 		switch s := s.(type) {
 		case *loop.Loop:
 			trips := unknownTrips
-			if hi, ok := size(s.Hi, env); ok && s.Lo == nil {
-				trips = hi
+			if n, ok := extent(s, env); ok {
+				trips = n
 			} else if s.Range == loop.Vector {
 				trips = 4096 // a block of a split loop
 			}
@@ -253,14 +253,49 @@ func cost(body []loop.Stmt, env ir.Env) int {
 	return min(total, 1<<40)
 }
 
-// size evaluates an extent that is a size.
-func size(e *loop.Expr, env ir.Env) (int, bool) {
-	if n, ok := e.AsInt(); ok {
-		return n, true
+// extent is how often a loop runs, at most where it runs over one of several
+// ranges.
+func extent(l *loop.Loop, env ir.Env) (int, bool) {
+	hi := l.Hi
+	if l.Lo == nil {
+		return size(hi, env)
 	}
-	if e.Kind == loop.KindSize {
+	for hi.Kind == loop.KindApply && hi.Op == ir.Min {
+		hi = hi.Args[0]
+	}
+	if hi.Kind == loop.KindApply && hi.Op == ir.Add && hi.Args[0] == l.Lo {
+		return size(hi.Args[1], env)
+	}
+	return 0, false
+}
+
+// size evaluates what constants and sizes alone decide.
+func size(e *loop.Expr, env ir.Env) (int, bool) {
+	switch e.Kind {
+	case loop.KindConst:
+		return e.AsInt()
+	case loop.KindSize:
 		n, err := e.Size.Eval(env)
 		return n, err == nil
+	case loop.KindApply:
+		if e.DType != ir.I64 || len(e.Args) != 2 {
+			return 0, false
+		}
+		x, ok1 := size(e.Args[0], env)
+		y, ok2 := size(e.Args[1], env)
+		if !ok1 || !ok2 {
+			return 0, false
+		}
+		switch e.Op {
+		case ir.Add:
+			return x + y, true
+		case ir.Mul:
+			return x * y, true
+		case ir.Min:
+			return min(x, y), true
+		case ir.IDiv:
+			return x / max(y, 1), x >= 0 && y > 0
+		}
 	}
 	return 0, false
 }

@@ -162,3 +162,37 @@ func numbers(rng *rand.Rand, d ir.DType, n int, kind string) []byte {
 	}
 	return out[:n*size]
 }
+
+// TestSplitAccuracy holds that sums in parts are no further from the exact ones
+// than sums in one go.
+func TestSplitAccuracy(t *testing.T) {
+	const total = 1 << 20
+	for _, cols := range []int{1, 3, 31, 100, 768} {
+		rows := total / cols
+		g := must(ir.Parse(columnSum(rows, cols, 0)))
+		x := make([]byte, 4*rows*cols)
+		exact := make([]float64, cols)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range rows * cols {
+			v := rng.Float32()
+			binary.LittleEndian.PutUint32(x[4*i:], math.Float32bits(v))
+			exact[i%cols] += float64(v)
+		}
+		for _, d := range machines(t) {
+			var worst [2]float64
+			for i, off := range [][]string{{"split"}, nil} {
+				got, err := evaluate(d, g, nil, [][]byte{x}, device.Options{NoOpt: off})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for c, want := range exact {
+					sum := float64(math.Float32frombits(binary.LittleEndian.Uint32(got[0][4*c:])))
+					worst[i] = max(worst[i], math.Abs(sum-want)/want)
+				}
+			}
+			if worst[1] > max(worst[0], 1e-7) {
+				t.Errorf("%v, %d columns: in parts off by %.2g of the sum, in one go by %.2g", d.ISA(), cols, worst[1], worst[0])
+			}
+		}
+	}
+}

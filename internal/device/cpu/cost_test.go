@@ -1,0 +1,40 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// TestCostOfRanges holds that the cost of a part is known although its loops
+// run over a range: a guess would make tasks that stop the world.
+func TestCostOfRanges(t *testing.T) {
+	k, err := loop.Parse(`kernel "sum"
+symbol n 0 1000000
+param p0 f32[64*n] read
+param p1 f32[64] write
+for global part < 64 {
+	for vector lane < 64 {
+		acc = f32(0)
+		%0 = part*(idiv(size(n), 64) + 1)
+		for serial row = %0 to min(%0 + (idiv(size(n), 64) + 1), size(n)) {
+			acc add= p0[row*64 + lane]
+		}
+		p1[lane] = acc
+	}
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k = loop.Share(k)
+	body := k.Body[0].(*loop.Loop).Body
+	small, large := cost(body, ir.Env{"n": 640}), cost(body, ir.Env{"n": 640_000})
+	if vectors := 4 * 640_000 / 64; large < vectors || large > 8*vectors {
+		t.Errorf("%d vectors cost %d", vectors, large)
+	}
+	if large < 500*small {
+		t.Errorf("a thousand times the rows cost %d instead of %d", large, small)
+	}
+}
