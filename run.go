@@ -205,7 +205,7 @@ func (p *Program) execute(ctx context.Context, leaves []*storage, env ir.Env) ([
 	if len(p.graph.Outputs) == 0 {
 		return nil, nil
 	}
-	r := &device.Bound{Module: p.module, Env: env}
+	r := &device.Bound{Module: p.module, Env: env, Record: recorderFrom(ctx)}
 	free := func() {
 		for i, b := range r.Leaves {
 			b.Close()

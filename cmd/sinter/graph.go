@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ type graphFlags struct {
 	stage string
 	dot   bool
 	html  string
+	run   profileFlags
 }
 
 // stageNames is the way of a program, as the command speaks of it.
@@ -41,9 +43,15 @@ func (a *app) graphCommand() *cobra.Command {
 
 Without --stage it prints a table of the stages: operations (of the graph),
 kernels, and bytes, which are those of the weights in the first two and of the
-machine code in the last.`,
+machine code in the last.
+
+With --profile it runs the model on random texts and prints how long each
+kernel took, beside what the machine could do: operations at the rate of a loop
+of multiply-adds, and bytes at that of a read from memory for kernels that
+touch more than the caches hold.`,
 		Example: `  sinter graph --stage simplify
-  sinter graph --dot | dot -Tsvg > model.svg`,
+  sinter graph --dot | dot -Tsvg > model.svg
+  sinter graph --profile --batch 1 --tokens 12`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -52,17 +60,23 @@ machine code in the last.`,
 				}
 				a.settings.model = args[0]
 			}
-			return a.graph(f)
+			return a.graph(cmd.Context(), f)
 		},
 	}
 	c.Flags().StringVar(&f.stage, "stage", "", "print this stage: "+strings.Join(stageNames, ", "))
 	c.Flags().BoolVar(&f.dot, "dot", false, "print the traced graph in the language of Graphviz")
 	c.Flags().StringVar(&f.html, "html", "", "write the traced graph as a page to this file")
+	c.Flags().BoolVar(&f.run.on, "profile", false, "run the model and print the time of each kernel")
+	c.Flags().IntVar(&f.run.batch, "batch", 8, "texts of a run, with --profile")
+	c.Flags().IntVar(&f.run.tokens, "tokens", 128, "tokens of a text, with --profile")
+	c.Flags().StringVar(&f.run.timeline, "timeline", "", "write the timeline of the profile to this file, for ui.perfetto.dev or chrome://tracing")
 	return c
 }
 
 func (f graphFlags) check(json bool) error {
 	switch {
+	case f.run.on && (f.dot || f.html != "" || f.stage != ""):
+		return usagef("--profile and a view of the graph: give one")
 	case f.html != "" && f.dot:
 		return usagef("--dot and --html: give one")
 	case f.html != "" && f.stage != "" && f.stage != "trace":
@@ -76,12 +90,15 @@ func (f graphFlags) check(json bool) error {
 	case f.dot && json:
 		return usagef("--dot and --json: give one")
 	}
-	return nil
+	return f.run.check()
 }
 
-func (a *app) graph(f graphFlags) (err error) {
+func (a *app) graph(ctx context.Context, f graphFlags) (err error) {
 	if err := f.check(a.settings.json); err != nil {
 		return err
+	}
+	if f.run.on {
+		return a.profile(ctx, f.run)
 	}
 	m, err := a.openModel()
 	if err != nil {

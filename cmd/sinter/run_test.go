@@ -118,6 +118,11 @@ func TestStatus(t *testing.T) {
 		{"page as JSON", nil, "", []string{"graph", model, "--html", "x.html", "--json"}, 2, "give one"},
 		{"page in no folder", nil, "", []string{"graph", model, "--html", "no/such/x.html"}, 1, "no/such"},
 		{"drawing of a later stage", nil, "", []string{"graph", model, "--dot", "--stage", "plan"}, 2, "--dot"},
+		{"profile of a stage", nil, "", []string{"graph", model, "--profile", "--stage", "plan"}, 2, "give one"},
+		{"profile of no texts", nil, "", []string{"graph", model, "--profile", "--batch", "0"}, 2, "--batch"},
+		{"profile of long texts", nil, "", []string{"graph", model, "--profile", "--tokens", "100000"}, 2, "takes up to"},
+		{"profile without clocks", nil, "", []string{"graph", model, "--profile", "--tokens", "3", "--device", "interp"}, 1, "--device cpu"},
+		{"timeline of nothing", nil, "", []string{"graph", model, "--timeline", "x.json"}, 2, "--profile"},
 		{"drawing as JSON", nil, "", []string{"graph", model, "--dot", "--json"}, 2, "give one"},
 
 		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},

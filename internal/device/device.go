@@ -46,6 +46,7 @@ type Bound struct {
 	Env     ir.Env   // values of the graph's symbols
 	Leaves  []Buffer // by number in Graph.Leaves; none is written
 	Outputs []Buffer // by number in Graph.Outputs, of the right size, distinct from all leaves
+	Record  Recorder // nil: the run is not timed; a device that cannot ignores it
 }
 
 // Event is a submitted run.

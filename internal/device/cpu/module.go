@@ -180,7 +180,11 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 	}
-	err = m.device.pool.RunSteps(ctx, steps, r.workers)
+	if b.Record != nil {
+		err = m.runTimed(ctx, b, steps, r.workers)
+	} else {
+		err = m.device.pool.RunSteps(ctx, steps, r.workers)
+	}
 	runtime.KeepAlive(b)
 	if err != nil {
 		return err

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+)
+
+// profileFlags are those of a profile: random texts of one length.
+type profileFlags struct {
+	on            bool
+	batch, tokens int
+	timeline      string
+}
+
+func (f profileFlags) check() error {
+	switch {
+	case f.on && (f.batch < 1 || f.tokens < 1):
+		return usagef("--batch %d --tokens %d: use at least 1 of each", f.batch, f.tokens)
+	case f.timeline != "" && !f.on:
+		return usagef("--timeline is written by --profile: give both")
+	}
+	return nil
+}
+
+// profiled is a kernel as the command prints it: averages of a run.
+type profiled struct {
+	Number  int     `json:"number"`
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Part    float64 `json:"part"`                  // of the time of all kernels
+	Rate    float64 `json:"gflops,omitempty"`      // 10^9 operations a second
+	Bytes   float64 `json:"gbytes_s,omitempty"`    // 10^9 bytes a second
+	Share   float64 `json:"bound_share,omitempty"` // of what the machine could do
+}
+
+const (
+	profileWarm = 3 // runs before those that count
+	profileRuns = 20
+)
+
+// profile runs the model on random texts and prints where the time went.
+func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
+	sizes, err := a.encoderSizes()
+	if err != nil {
+		return err
+	}
+	e, err := a.openEncoder(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if limit := e.MaxTokens(); limit > 0 && f.tokens > limit {
+		return usagef("--tokens %d: the model takes up to %d", f.tokens, limit)
+	}
+	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
+	for range profileWarm {
+		if _, err := e.EncodeIDs(ctx, ids); err != nil {
+			return err
+		}
+	}
+	var p sinter.Profile
+	ctx = sinter.WithProfile(ctx, &p)
+	start := time.Now()
+	for range profileRuns {
+		if _, err := e.EncodeIDs(ctx, ids); err != nil {
+			return err
+		}
+	}
+	total := time.Since(start).Seconds() / profileRuns
+	kernels := p.Kernels()
+	if len(kernels) == 0 {
+		return fmt.Errorf("the device %s does not time its kernels: try --device cpu", e.device.Name())
+	}
+	if f.timeline != "" {
+		if err := writeTimeline(f.timeline, &p); err != nil {
+			return err
+		}
+	}
+	rows, err := a.profileRows(kernels)
+	if err != nil {
+		return err
+	}
+	if a.settings.json {
+		return a.printJSON(struct {
+			Seconds float64    `json:"seconds"`
+			Kernels []profiled `json:"kernels"`
+		}{total, rows})
+	}
+	return a.printProfile(rows, total)
+}
+
+func writeTimeline(name string, p *sinter.Profile) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return p.WriteTrace(file)
+}
+
+// profileRows sets kernels beside the machine's limits, measured now: those of
+// arithmetic, and of memory where a kernel touches more than the caches hold.
+func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
+	threads := a.settings.threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
+	flops, bandwidth, err := machineLimits(isa, threads)
+	if err != nil {
+		return nil, err
+	}
+	sum := 0.0
+	for _, k := range kernels {
+		sum += k.Time.Seconds()
+	}
+	var rows []profiled
+	for _, k := range kernels {
+		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(k.Runs), Part: k.Time.Seconds() / sum}
+		bytes := k.Read + k.Written
+		if k.Time > 0 {
+			r.Rate, r.Bytes = k.Operations/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
+			least := k.Operations / flops
+			if bytes/float64(k.Runs) > float64(bench.ThisMachine().L3) {
+				least = max(least, bytes/bandwidth)
+			}
+			r.Share = least / k.Time.Seconds()
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// machineLimits measures operations and bytes a second.
+func machineLimits(isa string, threads int) (flops, bandwidth float64, err error) {
+	peak, err := bench.NewPeak(isa)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, peak.Close()) }()
+	size := max(2*bench.ThisMachine().L3, 32<<20)
+	stream, err := bench.NewStream(size, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	for range 3 {
+		flops = max(flops, peak.Rate(threads, 5*time.Millisecond))
+		bandwidth = max(bandwidth, stream.Rate(threads))
+	}
+	return flops, bandwidth, nil
+}
+
+// printProfile prints kernels of one name as one line, the longest first.
+func (a *app) printProfile(rows []profiled, total float64) error {
+	type line struct {
+		profiled
+		count        int
+		flops, least float64
+	}
+	byName := map[string]*line{}
+	var lines []*line
+	for _, r := range rows {
+		l := byName[r.Name]
+		if l == nil {
+			l = &line{profiled: profiled{Name: r.Name}}
+			byName[r.Name] = l
+			lines = append(lines, l)
+		}
+		l.count++
+		l.Seconds += r.Seconds
+		l.Part += r.Part
+		l.flops += r.Rate * r.Seconds
+		l.Bytes += r.Bytes * r.Seconds
+		l.least += r.Share * r.Seconds
+	}
+	slices.SortStableFunc(lines, func(x, y *line) int { return cmp.Compare(y.Seconds, x.Seconds) })
+	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "KERNELS\tTIME\tPART\tGFLOP/S\tGB/S\tOF BOUND\t  NAME\t")
+	sum, least := 0.0, 0.0
+	for _, l := range lines {
+		fmt.Fprintf(t, "%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, seconds(l.Seconds), 100*l.Part, l.flops/l.Seconds, l.Bytes/l.Seconds, l.least/l.Seconds, l.Name)
+		sum, least = sum+l.Seconds, least+l.least
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "a run takes %v, its kernels %v: %.2f of what the machine could do\n", seconds(total), seconds(sum), least/total)
+	return err
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(10 * time.Nanosecond)
+}

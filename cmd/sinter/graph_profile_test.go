@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGraphProfile(t *testing.T) {
+	model := tiny(t, nil)
+	timeline := filepath.Join(t.TempDir(), "timeline.json")
+	var got struct {
+		Seconds float64
+		Kernels []profiled
+	}
+	out := ok(t, "", "graph", model, "--profile", "--batch", "2", "--tokens", "5", "--json", "--timeline", timeline)
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	parts, sum, products := 0.0, 0.0, 0
+	for _, k := range got.Kernels {
+		parts, sum = parts+k.Part, sum+k.Seconds
+		if strings.HasPrefix(k.Name, "matmul") && k.Rate > 0 {
+			products++
+		}
+	}
+	if parts < 0.999 || parts > 1.001 || sum > got.Seconds || products == 0 {
+		t.Errorf("parts add up to %v, kernels take %v of %v seconds, %d products", parts, sum, got.Seconds, products)
+	}
+	data, err := os.ReadFile(timeline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, want := strings.Count(string(data), `"ph":"X"`), profileRuns*len(got.Kernels); n != want {
+		t.Errorf("%d events in the timeline, want %d", n, want)
+	}
+	table := ok(t, "", "graph", model, "--profile", "--batch", "1", "--tokens", "3")
+	if !strings.Contains(table, "OF BOUND") || !strings.Contains(table, "attention") || !strings.Contains(table, "a run takes") {
+		t.Errorf("the table is\n%s", table)
+	}
+}
