@@ -19,6 +19,7 @@ import (
 	"github.com/sinterml/sinter/internal/reftest"
 	"github.com/sinterml/sinter/model"
 	"github.com/sinterml/sinter/model/minilm"
+	"github.com/sinterml/sinter/safetensors"
 )
 
 const weightsFile = "model.safetensors"
@@ -215,6 +216,46 @@ func TestModelFileShrinks(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%q: %v", isa, err)
 		}
+	}
+}
+
+// Nor does it end with a weight of such a file, wherever that is used.
+func TestWeightsOfShrunkFile(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	if err := os.CopyFS(dir, modelFiles(t)); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, weightsFile)
+	f, err := safetensors.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, ok := f.Tensor(f.Names()[0])
+	if !ok || w.DType != sinter.F32 {
+		t.Fatalf("%+v", w)
+	}
+	x := sinter.Weight(w.Name, w.DType, w.Data, w.Shape...)
+	defer f.Close()
+	if err := os.Truncate(name, 0); err != nil {
+		t.Skip("a mapped file cannot be truncated here:", err)
+	}
+	if _, err := sinter.Values[float32](ctx, x); err == nil {
+		t.Skip("files are not mapped here")
+	}
+	if x.String() == "" || sinter.Capture(x).String() == "" {
+		t.Error("nothing is printed")
+	}
+	interp, err := sinter.Open("interp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*sinter.Device{interp, openCPU(t, sinter.CPUOptions{})} {
+		if _, err := sinter.Eval(sinter.WithDevice(ctx, d), x.Neg()); err == nil {
+			t.Errorf("%v computed with it", d)
+		}
+	}
+	if sinter.Weight("b", sinter.Bool, w.Data, len(w.Data)).Err() == nil {
+		t.Error("a weight was read that is gone")
 	}
 }
 

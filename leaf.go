@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // Of makes a tensor of values, which are copied. They are not part of
@@ -44,11 +45,18 @@ func Weight(name string, dt DType, data []byte, shape ...int) Tensor {
 		return fail(fmt.Errorf("weight %q: %v%v takes %d bytes, not the %d given", name, dt, shape, n, len(data)))
 	}
 	if dt == Bool {
-		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
-			return fail(fmt.Errorf("weight %q: byte %d is %d: a bool is 0 or 1", name, i, data[i]))
+		if err := jit.Protect(func() error { return checkBools(data) }); err != nil {
+			return fail(fmt.Errorf("weight %q: %w", name, err))
 		}
 	}
 	return bound(ir.Weight, name, newStorage(dt, shape, data))
+}
+
+func checkBools(data []byte) error {
+	if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
+		return fmt.Errorf("byte %d is %d: a bool is 0 or 1", i, data[i])
+	}
+	return nil
 }
 
 // Scalar is a constant of rank 0. It takes the dtype of what it meets; alone

@@ -180,7 +180,8 @@ func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
 	return b, nil
 }
 
-// read calls f with the values in the host's memory, which f must not keep.
+// read calls f with the values in the host's memory, which f must not keep. A
+// mapped file that is gone is an error.
 func (s *storage) read(ctx context.Context, f func(b []byte) error) error {
 	s.mu.Lock()
 	b, err := s.load(ctx)
@@ -193,7 +194,7 @@ func (s *storage) read(ctx context.Context, f func(b []byte) error) error {
 	}
 	defer runtime.KeepAlive(s)
 	defer s.done()
-	return f(b)
+	return jit.Protect(func() error { return f(b) })
 }
 
 // load finds or fetches the host's copy. The caller holds mu.
@@ -245,20 +246,32 @@ func (s *storage) lastOffset() (int, error) {
 }
 
 // preview prints the first n values, if the host has them.
-func (s *storage) preview(n int) string {
+func (s *storage) preview(n int) (text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.host == nil || s.released {
 		return ""
 	}
-	size := s.DType.Size()
-	count := len(s.host) / size
+	err := jit.Protect(func() error {
+		text = printElements(s.DType, s.host, n)
+		return nil
+	})
+	if err != nil { // a mapped file that is gone
+		return ""
+	}
+	return text
+}
+
+// printElements prints the first n of the elements in data.
+func printElements(dt DType, data []byte, n int) string {
+	size := dt.Size()
+	count := len(data) / size
 	b := []byte(" [")
 	for i := range min(n, count) {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = appendElement(b, s.DType, s.host[i*size:])
+		b = appendElement(b, dt, data[i*size:])
 	}
 	if count > n {
 		b = append(b, " ..."...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // Device is the referee as a device. The zero value is ready for use.
@@ -109,7 +110,11 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 			return nil, fmt.Errorf("interp: output %d is not bound", i)
 		}
 	}
-	outs, err := r.evaluate(ctx)
+	var outs []*value
+	err = jit.Protect(func() (err error) { // leaves may lie in a mapped file, and that be gone
+		outs, err = r.evaluate(ctx)
+		return err
+	})
 	if err != nil {
 		return finished{err}, nil
 	}
