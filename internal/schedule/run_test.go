@@ -139,7 +139,7 @@ func TestRandomGraphs(t *testing.T) {
 
 // tinyParts splits reductions of a few elements already.
 func tinyParts(rng *rand.Rand) *splitLimits {
-	return &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, wide: 1 << 20,
+	return &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, far: 1, tall: 2, wide: 1 << 20,
 		part: 1 + rng.IntN(8), partRows: 1 + rng.IntN(3), lanes: 1 + rng.IntN(200), parts: 1 + rng.IntN(9)}
 }
 

@@ -14,7 +14,11 @@ type splitLimits struct {
 	tasks int64 // rows: so many are work enough
 	row   int64 // elements of a row: one that fits into the first cache stays whole
 	rows  int64 // rows that are reduced to one
-	wide  int64 // columns: so many are work enough
+	// More columns than that are work enough. They are worth it where strips of
+	// them would be read from memory: an operand beyond the caches,
+	far  int64 // of so many elements
+	tall int64 // and rows,
+	wide int64 // and no more columns than the first caches hold sums of.
 
 	part     int // elements of the smallest part
 	partRows int // rows of the smallest part of columns
@@ -22,7 +26,7 @@ type splitLimits struct {
 	parts    int // at most: keeps memory, and the second kernel, small
 }
 
-var usualSplit = splitLimits{total: 1 << 17, tasks: 8, row: 1 << 15, rows: 256, wide: 1 << 14, part: vectorBlock, partRows: 64, lanes: 1 << 15, parts: 256}
+var usualSplit = splitLimits{total: 1 << 18, tasks: 8, row: 1 << 15, rows: 256, far: 1 << 21, tall: 1 << 10, wide: 1 << 14, part: vectorBlock, partRows: 64, lanes: 1 << 15, parts: 256}
 
 // splits tells whether the reduction n is done in parts.
 func (s *partition) splits(n *ir.Node) bool {
@@ -42,7 +46,10 @@ func (s *partition) splits(n *ir.Node) bool {
 	if contains(n.Attr.Axes, lastAxis(x)) {
 		return results < s.limits.tasks && terms >= s.limits.row
 	}
-	return results <= s.limits.wide && terms >= s.limits.rows
+	if results < s.limits.tasks*registerLanes {
+		return terms >= s.limits.rows
+	}
+	return results <= s.limits.wide && terms >= s.limits.tall && terms >= s.limits.far/results
 }
 
 // splitMember tells whether n can be in a group that splits: a reduction over

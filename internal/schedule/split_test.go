@@ -14,7 +14,7 @@ import (
 // TestLongParts reduces parts that are longer than the blocks in which they are
 // summed, with lengths that are known and that are not.
 func TestLongParts(t *testing.T) {
-	limits := &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, wide: 1 << 20, part: 1, partRows: 1, lanes: 1, parts: 2}
+	limits := &splitLimits{total: 2, tasks: 1 << 20, row: 2, rows: 2, far: 1, tall: 2, wide: 1 << 20, part: 1, partRows: 1, lanes: 1, parts: 2}
 	for _, cols := range []int{1, 2, 3, 31, 65} {
 		for _, rows := range []int{1, 1023, 3001} {
 			for _, symbolic := range []bool{false, true} {
