@@ -117,7 +117,7 @@ func (m *meter) wrap(err error) error {
 }
 
 func (m *meter) open() (err error) {
-	if m.peak, err = NewPeak(m.c.ISA); err != nil {
+	if m.peak, err = NewPeak(m.c.ISA, m.c.DType); err != nil {
 		return err
 	}
 	if m.c.Read+m.c.Written > 0 {

@@ -47,18 +47,20 @@ func TestRow(t *testing.T) {
 // within what processors do.
 func TestPeakAndStream(t *testing.T) {
 	for _, isa := range ISAs() {
-		p, err := NewPeak(isa)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := p.Rate(1, 2*time.Millisecond); r < 1e7 || r > 2e12 {
-			t.Errorf("%s: peak %g operations a second", isa, r)
-		}
-		if err := p.Close(); err != nil {
-			t.Error(err)
+		for _, dtype := range []string{"f32", "bf16", "int8"} {
+			p, err := NewPeak(isa, dtype)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := p.Rate(1, 2*time.Millisecond); r < 1e7 || r > 8e12 {
+				t.Errorf("%s %s: peak %g operations a second", isa, dtype, r)
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-	if _, err := NewPeak("vax"); err == nil {
+	if _, err := NewPeak("vax", "f32"); err == nil {
 		t.Error("a peak for an instruction set that nobody has")
 	}
 	for _, s := range [][2]int{{1 << 20, 0}, {1 << 20, 1 << 20}, {3 << 20, 100}} {

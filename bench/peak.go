@@ -8,24 +8,27 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-// Peak is a loop of nothing but independent multiplications and additions of
-// f32: no program does more of them a second.
+// Peak is a loop of nothing but independent multiplications and additions: no
+// program does more of them a second.
 type Peak struct {
 	code  *jit.Code
-	flops int // of a call of burst
+	flops int // operations of a call of burst
 }
 
 // burstRounds keeps a call near 50 microseconds, as machine code must not keep
 // the garbage collector waiting.
 const burstRounds = 1000
 
-// NewPeak makes the loop for an instruction set.
-func NewPeak(isa string) (*Peak, error) {
+// NewPeak makes the loop for an instruction set and what products multiply
+// there: bf16 and int8 stand for the instructions for pairs of bf16, which only
+// some processors have, and for bytes; all else for f32.
+func NewPeak(isa, dtype string) (*Peak, error) {
 	target, ok := map[string]asm.ISA{AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
 	if !ok {
 		if isa != Generic {
@@ -33,7 +36,7 @@ func NewPeak(isa string) (*Peak, error) {
 		}
 		return &Peak{flops: scalarRounds * scalarFlops}, nil
 	}
-	text, flops, err := x86.PeakLoop(target)
+	text, flops, err := x86.PeakLoop(target, format(target, dtype))
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
@@ -42,6 +45,21 @@ func NewPeak(isa string) (*Peak, error) {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
 	return &Peak{code, burstRounds * flops}, nil
+}
+
+// format is what a product of a dtype is multiplied as.
+func format(isa asm.ISA, dtype string) x86.GemmFormat {
+	host := cpuid.Host()
+	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
+	switch {
+	case dtype == "bf16" && has(x86.GemmBF16):
+		return x86.GemmBF16
+	case dtype == "int8" && has(x86.GemmBytes):
+		return x86.GemmBytes
+	case dtype == "int8":
+		return x86.GemmWords
+	}
+	return x86.GemmF32
 }
 
 // Close frees the loop.

@@ -14,7 +14,9 @@ import (
 //
 // and then runs Epilogue, which stores what becomes of Acc. Each SumBlock
 // values of k are summed from zero in ascending order with fused multiply-adds,
-// and the blocks' sums are added in order, whatever the other sizes.
+// and the blocks' sums are added in order, whatever the other sizes. Integers
+// wrap, in any order. Where the processor multiplies pairs of bf16, sums of
+// those have its roundings, in blocks of SumBlock pairs.
 type Gemm struct {
 	Name   string
 	Params []loop.Param

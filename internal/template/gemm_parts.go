@@ -43,8 +43,8 @@ type partBuilder struct {
 	uses map[string]bool
 }
 
-func (g *Gemm) newPart(name string, use loop.Use) *partBuilder {
-	b := startPart(g.Loops(), g.Params, g.DType.Compute(), name, use)
+func (g *Gemm) newPart(name string, d ir.DType, use loop.Use) *partBuilder {
+	b := startPart(g.Loops(), g.Params, d, name, use)
 	b.g = g
 	return b
 }
@@ -102,7 +102,7 @@ func (b *partBuilder) body(body []loop.Stmt) *Part {
 //
 // and runs the epilogue.
 func (g *Gemm) Finish() *Part {
-	b := g.newPart("finish", loop.Read)
+	b := g.newPart("finish", g.DType.Compute(), loop.Read)
 	row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Col.Ref(), b.size(FirstCol)))
 	body := append([]loop.Stmt{&loop.Set{Local: g.Acc, Value: convert(loop.Load(b.part.Panel, g.DType.Compute(), at, nil), g.DType)}}, g.Epilogue...)
@@ -114,25 +114,39 @@ func (g *Gemm) Finish() *Part {
 // from FirstK to EndK side by side:
 //
 //	panel[(row-FirstRow)*Stride + k-FirstK] = X(batch, row, k)
-func (g *Gemm) PackX() *Part {
-	b := g.newPart("pack_x", loop.Write)
+//
+// The panel has the dtype of sums if the format is Single, else that of X.
+func (g *Gemm) PackX(f Format) *Part {
+	g = g.Narrow(f)
+	d := g.X.DType
+	if f == Single {
+		d = g.DType.Compute()
+	}
+	b := g.newPart("pack_x", d, loop.Write)
 	row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Inner.Ref(), b.size(FirstK)))
 	ks := &loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Vector, Body: []loop.Stmt{
-		&loop.Store{Param: b.part.Panel, Index: at, Value: convert(g.X, g.DType.Compute())},
+		&loop.Store{Param: b.part.Panel, Index: at, Value: convert(g.X, d)},
 	}}
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{ks}}})
 }
 
 // PackY is the part that writes Y in panels of width columns, those of the
-// Global loop, one behind the other from FirstPanel on, with k from FirstK to
-// EndK:
+// Global loop, one behind the other from FirstPanel on, with lanes of the
+// format, K steps, from FirstK to EndK:
 //
 //	panel[((p-FirstPanel)*(EndK-FirstK) + k-FirstK)*width + j] = Y(batch, k, p*width+j)
 //
-// What has no column, in the last panel, is left as it is.
-func (g *Gemm) PackY(width int) *Part {
-	b := g.newPart("pack_y", loop.Write)
+// What has no column, in the last panel, is left as it is; values behind the
+// last k are 0. The panel has the dtype of sums if the format is Single, else
+// u32.
+func (g *Gemm) PackY(f Format, width int) *Part {
+	d := ir.U32
+	if f == Single {
+		d = g.DType.Compute()
+	}
+	g = g.Narrow(f)
+	b := g.newPart("pack_y", d, loop.Write)
 	panel, lane := &loop.Var{Name: "p"}, &loop.Var{Name: "j"}
 	first := loop.MulIndex(panel.Ref(), loop.Int(width))
 	cols := loop.Int(width) // of this panel
@@ -140,16 +154,24 @@ func (g *Gemm) PackY(width int) *Part {
 		cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), cols)
 	}
 	begin := loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK)))
-	at := loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(g.Inner.Ref(), b.size(FirstK))), loop.Int(width))
-	store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: convert(g.Y, g.DType.Compute())}
-	body := loop.Rewrite([]loop.Stmt{store}, func(e *loop.Expr) *loop.Expr {
-		if e.Kind == loop.KindVar && e.Var == g.Col {
-			return loop.AddIndex(first, lane.Ref())
+	steps := func(step *loop.Var, lo, hi, value *loop.Expr) *loop.Loop {
+		at := loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(step.Ref(), b.size(FirstK))), loop.Int(width))
+		value = loop.Substitute(value, map[*loop.Var]*loop.Expr{g.Col: loop.AddIndex(first, lane.Ref())})
+		store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: value}
+		lanes := &loop.Loop{Var: lane, Hi: cols, Range: loop.Vector, Body: []loop.Stmt{store}}
+		return &loop.Loop{Var: step, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{lanes}}
+	}
+	var ks []loop.Stmt
+	if group := f.Group(); group == 1 {
+		ks = []loop.Stmt{steps(g.Inner, b.size(FirstK), b.size(EndK), convert(g.Y, d))}
+	} else {
+		step, last := &loop.Var{Name: "s"}, &loop.Var{Name: "t"}
+		whole := loop.Apply(ir.IDiv, ir.I64, loop.SizeOf(g.K), loop.Int(group))
+		ks = []loop.Stmt{steps(step, b.size(FirstK), loop.Apply(ir.Min, ir.I64, b.size(EndK), whole), g.lane(f, step.Ref(), true))}
+		if n, ok := g.K.Const(); !ok || n%group != 0 {
+			ks = append(ks, steps(last, loop.Apply(ir.Max, ir.I64, b.size(FirstK), whole), b.size(EndK), g.lane(f, last.Ref(), false)))
 		}
-		return e
-	})
-	lanes := &loop.Loop{Var: lane, Hi: cols, Range: loop.Vector, Body: body}
-	ks := &loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Serial, Body: []loop.Stmt{lanes}}
+	}
 	panels := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Cols), loop.Int(width-1)), loop.Int(width))
-	return b.body([]loop.Stmt{&loop.Loop{Var: panel, Hi: panels, Range: loop.Global, Body: []loop.Stmt{ks}}})
+	return b.body([]loop.Stmt{&loop.Loop{Var: panel, Hi: panels, Range: loop.Global, Body: ks}})
 }

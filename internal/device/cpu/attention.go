@@ -74,7 +74,7 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		}
 		return &attentionLoops{work: t, loops: code}, nil
 	}
-	tiles, err := tileSets[c.isa].rows()
+	tiles, err := tileSets[c.isa].rows[x86.GemmF32]()
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func BenchmarkAttention(b *testing.B) {
 func benchAttention(b *testing.B, d *Device, a *attentionTest) {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
-	text, flops, err := x86.PeakLoop(d.target())
+	text, flops, err := x86.PeakLoop(d.target(), x86.GemmF32)
 	if err != nil {
 		b.Fatal(err)
 	}

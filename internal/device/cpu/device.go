@@ -50,7 +50,8 @@ type Options struct {
 type Device struct {
 	isa     ISA
 	threads int
-	cache   int // bytes; a kernel that touches more may write past the caches
+	has     cpuid.Features // beyond isa
+	cache   int            // bytes; a kernel that touches more may write past the caches
 	alloc   jit.Allocator
 	pool    jit.Pool
 	closed  atomic.Bool
@@ -68,7 +69,7 @@ func New(o Options) (*Device, error) {
 	case host.HasAVX2():
 		best = AVX2
 	}
-	d := &Device{isa: o.ISA, threads: o.Threads, cache: cacheBytes(host.Caches)}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, cache: cacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
 		d.isa = best

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -10,15 +12,16 @@ import (
 // gemmKernel is a matrix product in machine code, for any sizes: tile kernels
 // that every product shares, around them parts generated for this one.
 type gemmKernel struct {
-	work  *template.Gemm
-	tiles *tileSet
+	work   *template.Gemm
+	format template.Format // of packed operands
+	tiles  *tileSet
 
 	// An operand that lies in memory as the tile kernels read it is used in
 	// place. A nil part is never needed.
 	x, y, out    template.Plain
 	yRows        bool // Y lies by rows: may be used in place
 	sharedY      bool // all batches have the same Y
-	plainOut     bool // out is where rows of f32 are written
+	plainOut     bool // out is where rows of f32 or i32 are written
 	packX, packY *part
 	finish       *part
 	transpose    uintptr // Y lies by columns: code that turns them; else 0
@@ -26,47 +29,51 @@ type gemmKernel struct {
 }
 
 // compileGemm makes the kernel of a product. f16 and bf16 are widened where
-// they are packed and narrowed behind the sums. Other dtypes have no tile
-// kernels: their loops do.
+// they are packed and narrowed behind the sums, unless there are tile kernels
+// for their format. Dtypes without tile kernels have their loops.
 func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
+	format := g.Format()
 	switch {
-	case g.DType.Compute() != ir.F32:
+	case g.DType.Compute() != ir.F32 && (format == template.Single || !c.machine):
 		return c.loops(g.Loops())
 	case !c.machine:
 		return c.genericGemm(g)
 	}
-	k := &gemmKernel{work: g, sharedY: sharedY(g)}
-	if err := k.operands(c); err != nil {
+	format, tiles := tileFormat(format, c.isa, &c.device.has)
+	k := &gemmKernel{work: g, format: format, sharedY: sharedY(g)}
+	if err := k.operands(c, tiles); err != nil {
 		return nil, err
 	}
 	var plain bool
 	k.out, plain = g.StoreAt()
-	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType == ir.F32
-	if !k.plainOut || !g.Bare() || g.DType != ir.F32 {
+	sums := g.DType.Compute()
+	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType.Size() == sums.Size()
+	if !k.plainOut || !g.Bare() || g.DType != sums {
 		var err error
 		if k.finish, err = c.part(g.Finish()); err != nil {
 			return nil, err
 		}
 	}
 	if g.ConstY {
-		k.layout = packLayout(g)
+		k.layout = fmt.Sprint(format.Group(), " ", packLayout(g))
 	}
 	return k, nil
 }
 
 // operands chooses how X and Y are read.
-func (k *gemmKernel) operands(c *compiler) (err error) {
-	g := k.work
+func (k *gemmKernel) operands(c *compiler, format x86.GemmFormat) (err error) {
+	g := k.work.Narrow(k.format)
+	tiles := tileSets[c.isa].rows[format]
+	inPlace := k.format != template.Single || g.DType == ir.F32 // what it holds is in the format
 	var plain bool
 	k.x, plain = g.PlainX()
-	plain = plain && g.DType == ir.F32
-	tiles := tileSets[c.isa].rows
+	plain = plain && inPlace
 	switch {
 	case plain && sideBySide(k.x.Col, g.K):
-	case plain && sideBySide(k.x.Row, g.Rows):
+	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
 		tiles = tileSets[c.isa].columns
 	default:
-		if k.packX, err = c.part(g.PackX()); err != nil {
+		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
 			return err
 		}
 	}
@@ -74,16 +81,16 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		return err
 	}
 	k.y, plain = g.PlainY()
-	plain = plain && g.DType == ir.F32
+	plain = plain && inPlace
 	switch {
-	case plain && sideBySide(k.y.Col, g.Cols):
+	case plain && sideBySide(k.y.Col, g.Cols) && k.format == template.Single:
 		k.yRows = !g.ConstY
 	case plain && sideBySide(k.y.Row, g.K):
 		if k.transpose, err = transposes[c.isa](); err != nil {
 			return err
 		}
 	}
-	k.packY, err = c.part(g.PackY(x86.PackedCols))
+	k.packY, err = c.part(k.work.PackY(k.format, x86.PackedCols))
 	return err
 }
 

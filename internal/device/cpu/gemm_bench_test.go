@@ -63,7 +63,8 @@ func peakRate(code *jit.Code, flops int) float64 {
 }
 
 // BenchmarkGemm reports the share of the peak loop's rate, each round measured
-// beside it; the median of the rounds.
+// beside it; the median of the rounds. The loop has the instruction that the
+// product's format is multiplied by.
 func BenchmarkGemm(b *testing.B) {
 	for _, isa := range []ISA{AVX512, AVX2} {
 		d, err := New(Options{ISA: isa})
@@ -76,10 +77,12 @@ func BenchmarkGemm(b *testing.B) {
 			shapes [][3]int
 		}{{"nine", nineShapes}, {"drawn", drawnShapes(20, 1)}} {
 			for _, s := range set.shapes {
-				for _, out := range []string{"plain", "bias", "gelu"} {
-					b.Run(fmt.Sprintf("%v/%s/%s/%dx%dx%d", isa, set.name, out, s[0], s[1], s[2]), func(b *testing.B) {
-						benchGemm(b, d, gemmCase{size: gemmSize{1, s[0], s[1], s[2]}, x: "plain", y: "plain", out: out, const_: true})
-					})
+				for _, dtype := range []string{"f32", "bf16", "int8"} {
+					for _, out := range []string{"plain", "bias", "gelu"} {
+						b.Run(fmt.Sprintf("%v/%s/%s/%s/%dx%dx%d", isa, dtype, set.name, out, s[0], s[1], s[2]), func(b *testing.B) {
+							benchGemm(b, d, gemmCase{size: gemmSize{1, s[0], s[1], s[2]}, x: "plain", y: "plain", out: out, const_: true, dtype: dtype})
+						})
+					}
 				}
 			}
 		}
@@ -107,7 +110,8 @@ func BenchmarkGemmForms(b *testing.B) {
 func benchGemm(b *testing.B, d *Device, c gemmCase) {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
-	text, flops, err := x86.PeakLoop(d.target())
+	_, format := tileFormat(c.format(), d.target(), &d.has)
+	text, flops, err := x86.PeakLoop(d.target(), format)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -120,7 +124,7 @@ func benchGemm(b *testing.B, d *Device, c gemmCase) {
 	step, done := test.bind(b, d, test.compile(b, d), 1)
 	defer done()
 	work := 2 * float64(c.size.batch) * float64(c.size.rows) * float64(c.size.cols) * float64(c.size.k)
-	runs := max(1, int(1e9/work))
+	runs := max(1, int(1e9*float64(c.format().Group())/work))
 	var shares []float64
 	for b.Loop() {
 		rate := peakRate(peak, flops)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -39,7 +40,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 }
 
 func (k *gemmKernel) plan(size gemmSize, workers int, ownB bool) gemmPlan {
-	return planGemm(size, k.tiles.lanes, k.tiles.Tile, workers, ownB)
+	return planGemm(size, k.format.Group(), k.tiles.lanes, k.tiles.Tile, workers, ownB)
 }
 
 // strides evaluates those of operands that may be used in place.
@@ -56,9 +57,13 @@ func (s *gemmStep) strides() (err error) {
 	var one int
 	if k.packX == nil {
 		both(k.x, &s.rowX, &s.colX)
-		s.copyX = !k.tiles.Columns && collides(4*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.sizeX = k.work.Params[k.x.Param].DType.Size()
+		s.copyX = !k.tiles.Columns && collides(s.sizeX*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.copyX = s.copyX || s.k%s.group != 0
 	}
+	s.copyX = s.copyX || k.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {
+		s.sizeY = k.work.Params[k.y.Param].DType.Size()
 		both(k.y, &s.rowY, &s.colY)
 	}
 	if k.plainOut {
@@ -99,7 +104,7 @@ func collides(stride, rows int) bool {
 func (s *gemmStep) memory(r *binding) error {
 	k, tile := s.kernel, s.kernel.tiles.Tile
 	pad := s.lanes // keeps rows of the panels from colliding
-	s.strideA, s.strideC = s.maxK()+pad, s.blockPanels*s.width+pad
+	s.strideA, s.strideC = s.maxK()*k.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
 	packB := s.packedB == nil && !s.directB
 	size := 0
 	room := func(used bool, bytes int) (at int) {
@@ -114,6 +119,7 @@ func (s *gemmStep) memory(r *binding) error {
 		rowsC *= s.blockRows
 	}
 	a := room(k.packX != nil || s.copyX, 4*tile.Rows*s.strideA)
+	narrow := room(k.packX != nil && s.copyX, 4*tile.Rows*s.strideA)
 	b := room(packB, 4*s.blockPanels*s.width*s.maxK())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)
 	calls := []struct {
@@ -139,6 +145,7 @@ func (s *gemmStep) memory(r *binding) error {
 	for i := range s.workers {
 		w := &s.workers[i]
 		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
+		w.narrow = unsafe.Add(own[i], narrow)
 		for _, call := range calls {
 			if !call.used {
 				continue

@@ -28,10 +28,10 @@ const (
 func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 	k := &genericGemm{work: g, sharedY: sharedY(g)}
 	var err error
-	if k.packX, err = c.part(g.PackX()); err != nil {
+	if k.packX, err = c.part(g.PackX(template.Single)); err != nil {
 		return nil, err
 	}
-	if k.packY, err = c.part(g.PackY(genericCols)); err != nil {
+	if k.packY, err = c.part(g.PackY(template.Single, genericCols)); err != nil {
 		return nil, err
 	}
 	if k.finish, err = c.part(g.Finish()); err != nil {
@@ -81,7 +81,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	s := &genericStep{kernel: k, status: r.status}
-	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
+	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, 1, genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
 	if s.tasks() == 0 {
 		return s, nil
 	}

@@ -12,6 +12,8 @@ type gemmSize struct{ batch, rows, cols, k int }
 // element is the sum that template.Gemm describes, whoever computes it.
 type gemmPlan struct {
 	gemmSize
+	group int // values of k in a step, which is a lane of 32 bits
+	steps int // of k
 	lanes int // of a vector
 	width int // columns of a panel of B
 
@@ -35,7 +37,7 @@ const (
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
-	minTaskWork    = 1_500_000 // multiply-adds, about 25 microseconds
+	minTaskWork    = 1_500_000 // steps of results, about 25 microseconds
 	tasksPerThread = 8
 	memoryRows     = 8  // with fewer rows, reading B takes longer than multiplying
 	splitRows      = 48 // rows that make up for reading B again
@@ -43,15 +45,15 @@ const (
 
 // planGemm cuts a product for a number of workers. ownB tells that each task
 // packs the part of B that it needs.
-func planGemm(s gemmSize, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
-	p := gemmPlan{gemmSize: s, lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
+func planGemm(s gemmSize, group, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
+	p := gemmPlan{gemmSize: s, group: group, steps: ceilDiv(s.k, group), lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
 	p.rowPanels = ceilDiv(s.rows, tile.Rows)
 	p.panels = ceilDiv(s.cols, p.width)
-	p.kBlocks = max(1, ceilDiv(s.k, template.SumBlock))
+	p.kBlocks = max(1, ceilDiv(p.steps, template.SumBlock))
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
-	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(s.k, template.SumBlock)))))
+	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, template.SumBlock)))))
 	p.blockRows = max(1, partialRows/tile.Rows)
 	p.split(workers, ownB)
 	return p
@@ -64,7 +66,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		p.batchPart = p.batch
 		return
 	}
-	work := float64(p.batch) * float64(max(p.rows, memoryRows)) * float64(p.cols) * float64(max(p.k, 1))
+	work := float64(p.batch) * float64(max(p.rows, memoryRows)) * float64(p.cols) * float64(max(p.steps, 1))
 	want := int(min(work/minTaskWork, float64(workers*tasksPerThread)))
 	if p.batch >= want {
 		p.batchPart = max(1, p.batch/max(want, 1))
@@ -116,11 +118,16 @@ func (p *gemmPlan) area(task int) area {
 // row is the first row of a row panel.
 func (p *gemmPlan) row(panel int) int { return p.rows * panel / p.rowPanels }
 
-// kStart is the first k of a block.
-func (p *gemmPlan) kStart(block int) int { return min(p.k, block*template.SumBlock) }
+// kStart is the first step of a block of k.
+func (p *gemmPlan) kStart(block int) int { return min(p.steps, block*template.SumBlock) }
 
-// maxK is at least the size of every block of k.
-func (p *gemmPlan) maxK() int { return min(p.k, template.SumBlock) + x86.GemmUnroll }
+// maxK is at least the steps of every block of k.
+func (p *gemmPlan) maxK() int { return min(p.steps, template.SumBlock) + x86.GemmUnroll }
+
+// values are the k of steps k0 to k1.
+func (p *gemmPlan) values(k0, k1 int) (first, end int) {
+	return k0 * p.group, min(p.k, k1*p.group)
+}
 
 // packedCols is the columns that packed B has room for.
 func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, x86.PackedCols) * x86.PackedCols }

@@ -19,11 +19,12 @@ type gemmStep struct {
 
 	packedB *jit.Memory // constant B; else
 	directB bool        // B is read where it lies, or each task packs what it needs
-	copyX   bool        // rows of X are copied to where they do not collide in the cache
+	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, filled up, or widened
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
-	strideA                        int // of packed rows of X
+	sizeX, sizeY                   int // bytes of their elements
+	strideA                        int // of packed rows of X, in lanes
 	strideC                        int // of unfinished sums
 
 	workers []gemmWorker
@@ -33,6 +34,7 @@ type gemmStep struct {
 type gemmWorker struct {
 	args                 x86.GemmArgs
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
+	narrow               unsafe.Pointer // packed rows of X that are copied to a
 	packX, packY, finish *partCall
 	_                    [64]byte // no false sharing
 }
@@ -108,40 +110,10 @@ func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	return a, err
 }
 
-// base is the address of element (0, 0) of a matrix of f32.
+// base is the address of element (0, 0) of a matrix.
 func (s *gemmStep) base(p template.Plain, batch int) (unsafe.Pointer, error) {
 	at, err := evalIndex(p.Base, s.env, batch)
-	return unsafe.Add(s.ptrs[p.Param], 4*at), err
-}
-
-// placeA points the arguments at rows r0 to r1 of X, packed where that is
-// needed.
-func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int) error {
-	if w.packX != nil {
-		c := w.packX
-		c.set(template.AtBatch, batch)
-		c.set(template.FirstRow, r0)
-		c.set(template.FirstK, k0)
-		c.set(template.EndK, k1)
-		c.set(template.Stride, s.strideA)
-		c.panel(w.a, 4*s.kernel.tiles.Tile.Rows*s.strideA)
-		w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
-		return c.run(r0, r1)
-	}
-	from := unsafe.Add(x, 4*(r0*s.rowX+k0*s.colX))
-	switch {
-	case s.copyX:
-		for r := range r1 - r0 {
-			src := unsafe.Slice((*float32)(unsafe.Add(from, 4*r*s.rowX)), k1-k0)
-			copy(unsafe.Slice((*float32)(unsafe.Add(w.a, 4*r*s.strideA)), k1-k0), src)
-		}
-		w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
-	case s.kernel.tiles.Columns:
-		w.args.A, w.args.LDA = from, uintptr(4*s.colX)
-	default:
-		w.args.A, w.args.LDA = from, uintptr(4*s.rowX)
-	}
-	return nil
+	return unsafe.Add(s.ptrs[p.Param], s.kernel.work.Params[p.Param].DType.Size()*at), err
 }
 
 // placeB sets the strides of a block of B, packed where that is needed, and

@@ -25,11 +25,12 @@ type gemmCase struct {
 	y      string // plain, transposed, scaled (i8 with a scale a column), shared (one for all batches)
 	out    string // plain, bias, gelu, residual, transposed, bf16, two (stores)
 	const_ bool   // Y is a weight
+	dtype  string // f32 if empty; bf16, int8: operands that the product widens
 	ints   bool   // small integers, which any way of summing adds exactly
 }
 
 func (c gemmCase) String() string {
-	return fmt.Sprintf("%dx%dx%dx%d[%s] %s %s %s const=%v", c.size.batch, c.size.rows, c.size.cols, c.size.k, c.syms, c.x, c.y, c.out, c.const_)
+	return fmt.Sprintf("%s %dx%dx%dx%d[%s] %s %s %s const=%v", c.dtype, c.size.batch, c.size.rows, c.size.cols, c.size.k, c.syms, c.x, c.y, c.out, c.const_)
 }
 
 // gemmTest is a case as a template, with its memory.
@@ -40,6 +41,22 @@ type gemmTest struct {
 
 	weights map[int]*buffer // params that are these buffers, without guards
 	status  []int64         // of the last run
+}
+
+// types are those of sums and operands.
+func (c gemmCase) types() (sum, x, y ir.DType) {
+	switch c.dtype {
+	case "bf16":
+		return ir.F32, ir.BF16, ir.BF16
+	case "int8":
+		return ir.I32, ir.U8, ir.I8
+	}
+	return ir.F32, ir.F32, ir.F32
+}
+
+// format is that of the template.
+func (c gemmCase) format() template.Format {
+	return map[string]template.Format{"bf16": template.BF16, "int8": template.Bytes}[c.dtype]
 }
 
 // build makes the template and random contents.
@@ -55,11 +72,12 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 		return ir.N(n)
 	}
 	s := c.size
+	sum, x, y := c.types()
 	g := &template.Gemm{
-		Name: "gemm", DType: ir.F32, ConstY: c.const_,
+		Name: "gemm", DType: sum, ConstY: c.const_,
 		BatchSize: dim("b", s.batch), Rows: dim("m", s.rows), Cols: dim("n", s.cols), K: dim("k", s.k),
 		Batch: &loop.Var{Name: "batch"}, Row: &loop.Var{Name: "row"}, Col: &loop.Var{Name: "col"}, Inner: &loop.Var{Name: "k"},
-		Acc: &loop.Local{Name: "acc", DType: ir.F32},
+		Acc: &loop.Local{Name: "acc", DType: sum},
 	}
 	t.g = g
 	param := func(name string, d ir.DType, n ir.Dim, use loop.Use) int {
@@ -77,32 +95,39 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 	total := func(rows, cols ir.Dim) ir.Dim { return g.BatchSize.Mul(rows).Mul(cols) }
 	switch c.x {
 	case "plain":
-		g.X = loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(m, k, g.Rows, g.K), nil)
+		g.X = loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(m, k, g.Rows, g.K), nil)
 	case "wide":
 		wide := g.K.Plus(3)
-		g.X = loop.Load(param("x", ir.F32, total(g.Rows, wide), loop.Read), ir.F32, loop.AddIndex(at(m, k, g.Rows, wide), loop.Int(2)), nil)
+		g.X = loop.Load(param("x", x, total(g.Rows, wide), loop.Read), x, loop.AddIndex(at(m, k, g.Rows, wide), loop.Int(2)), nil)
 	case "transposed":
-		g.X = loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(k, m, g.K, g.Rows), nil)
+		g.X = loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(k, m, g.K, g.Rows), nil)
 	case "step":
 		two := g.K.Mul(ir.N(2))
-		g.X = loop.Load(param("x", ir.F32, total(g.Rows, two), loop.Read), ir.F32, at(m, loop.MulIndex(k, loop.Int(2)), g.Rows, two), nil)
+		g.X = loop.Load(param("x", x, total(g.Rows, two), loop.Read), x, at(m, loop.MulIndex(k, loop.Int(2)), g.Rows, two), nil)
 	case "relu":
-		v := loop.Load(param("x", ir.F32, total(g.Rows, g.K), loop.Read), ir.F32, at(m, k, g.Rows, g.K), nil)
-		g.X = loop.Apply(ir.Max, ir.F32, v, loop.Const(ir.F32, 0))
+		v := loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(m, k, g.Rows, g.K), nil)
+		g.X = loop.Apply(ir.Max, x, v, loop.Const(x, 0))
 	}
 	switch c.y {
 	case "plain":
-		g.Y = loop.Load(param("y", ir.F32, total(g.K, g.Cols), loop.Read), ir.F32, at(k, n, g.K, g.Cols), nil)
+		g.Y = loop.Load(param("y", y, total(g.K, g.Cols), loop.Read), y, at(k, n, g.K, g.Cols), nil)
 	case "shared":
-		g.Y = loop.Load(param("y", ir.F32, g.K.Mul(g.Cols), loop.Read), ir.F32, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
+		g.Y = loop.Load(param("y", y, g.K.Mul(g.Cols), loop.Read), y, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
 	case "transposed":
-		g.Y = loop.Load(param("y", ir.F32, total(g.K, g.Cols), loop.Read), ir.F32, at(n, k, g.Cols, g.K), nil)
+		g.Y = loop.Load(param("y", y, total(g.K, g.Cols), loop.Read), y, at(n, k, g.Cols, g.K), nil)
 	case "scaled":
 		v := loop.Load(param("y", ir.I8, total(g.K, g.Cols), loop.Read), ir.I8, at(k, n, g.K, g.Cols), nil)
 		scale := loop.Load(param("scale", ir.F32, g.Cols, loop.Read), ir.F32, n, nil)
 		g.Y = loop.Apply(ir.Mul, ir.F32, loop.Apply(ir.Cast, ir.F32, v), scale)
 	}
-	acc := g.Acc.Ref()
+	widen := func(e *loop.Expr, d ir.DType) *loop.Expr {
+		if e.DType == d {
+			return e
+		}
+		return loop.Apply(ir.Cast, d, e)
+	}
+	g.X, g.Y = widen(widen(g.X, x), sum), widen(widen(g.Y, y), sum)
+	acc := widen(g.Acc.Ref(), ir.F32)
 	store := func(d ir.DType, index, value *loop.Expr) *loop.Store {
 		return &loop.Store{Param: param("out", d, total(g.Rows, g.Cols), loop.Write), Index: index, Value: value}
 	}
@@ -112,9 +137,9 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 	}
 	switch c.out {
 	case "plain":
-		g.Epilogue = []loop.Stmt{store(ir.F32, row, acc)}
+		g.Epilogue = []loop.Stmt{store(sum, row, g.Acc.Ref())}
 	case "transposed":
-		g.Epilogue = []loop.Stmt{store(ir.F32, at(n, m, g.Cols, g.Rows), acc)}
+		g.Epilogue = []loop.Stmt{store(sum, at(n, m, g.Cols, g.Rows), g.Acc.Ref())}
 	case "bias":
 		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Max, ir.F32, bias(), loop.Const(ir.F32, 0)))}
 	case "residual":
@@ -144,8 +169,17 @@ func randomElements(rng *rand.Rand, d ir.DType, n int, ints bool) []byte {
 				v = float32(rng.IntN(9) - 4)
 			}
 			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
-		case ir.I8:
+		case ir.BF16:
+			v := float32(rng.NormFloat64())
+			if ints {
+				v = float32(rng.IntN(9) - 4)
+			}
+			binary.LittleEndian.PutUint16(b[2*i:], uint16(math.Float32bits(v)>>16))
+		case ir.I8, ir.U8:
 			b[i] = byte(rng.IntN(256))
+			if ints { // what sums are largest of
+				b[i] = map[ir.DType]byte{ir.I8: 127 + byte(rng.IntN(2)), ir.U8: 255 * byte(rng.IntN(4)/3)}[d]
+			}
 		}
 	}
 	return b
@@ -256,17 +290,27 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	return out
 }
 
-// gemmDevices are a device for each instruction set of this machine.
+// gemmDevices are a device for each instruction set of this machine, and for
+// each without what it has for short formats.
 func gemmDevices(tb testing.TB) []*Device {
 	var all []*Device
-	for _, isa := range []ISA{AVX512, AVX2, Generic} {
+	add := func(isa ISA) *Device {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			tb.Logf("without %v: %v", isa, err)
-			continue
+			return nil
 		}
 		tb.Cleanup(func() { _ = d.Close() })
 		all = append(all, d)
+		return d
+	}
+	for _, isa := range []ISA{AVX512, AVX2, Generic} {
+		d := add(isa)
+		if d == nil || isa == Generic || !d.has.AVX512VNNI && !d.has.AVX512BF16 && !d.has.AVXVNNI {
+			continue
+		}
+		bare := add(isa)
+		bare.has.AVX512VNNI, bare.has.AVX512BF16, bare.has.AVXVNNI = false, false, false
 	}
 	return all
 }
@@ -293,6 +337,12 @@ func firstDifference(a, b []byte) int {
 // Every form of operand and epilogue, sizes around the tile's edges: the bits
 // of the interpreted loops, whatever the number of workers.
 func TestGemmForms(t *testing.T) {
+	for _, dtype := range []string{"", "bf16", "int8"} {
+		t.Run(dtype, func(t *testing.T) { testForms(t, dtype) })
+	}
+}
+
+func testForms(t *testing.T, dtype string) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	devices := gemmDevices(t)
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
@@ -305,17 +355,20 @@ func TestGemmForms(t *testing.T) {
 			size: size, syms: pick("", "m", "m", "b", "mk", "bmnk", "n"),
 			x: pick("plain", "plain", "wide", "transposed", "relu", "step"),
 			y: pick("plain", "transposed", "scaled", "shared"), out: pick("plain", "bias", "residual", "transposed", "bf16", "two"),
-			const_: rng.IntN(2) == 0, ints: rng.IntN(2) == 0,
+			const_: rng.IntN(2) == 0, ints: rng.IntN(2) == 0, dtype: dtype,
+		}
+		if dtype == "bf16" {
+			c.ints = true // rounds otherwise than the loops
 		}
 		test := c.build(rng)
 		want := test.reference(t)
 		for _, d := range devices {
-			if d.isa == Generic && !c.ints { // rounds each product
+			if d.isa == Generic && dtype == "" && !c.ints { // rounds each product
 				continue
 			}
 			k := test.compile(t, d)
 			for _, workers := range []int{1, 3} {
-				test.check(t, fmt.Sprintf("%v %v %d workers", c, d.isa, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
+				test.check(t, fmt.Sprintf("%v %v %d workers", c, d, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
 			}
 		}
 		if t.Failed() {

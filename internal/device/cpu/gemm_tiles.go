@@ -8,6 +8,7 @@ import (
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // tileSet is the tile kernels of one instruction set, mapped.
@@ -22,24 +23,49 @@ type tileSet struct {
 type lazyTiles func() (*tileSet, error)
 
 // The tile kernels depend on no program: each instruction set has a set a
-// process for A by rows and one for A by columns, never unmapped.
-var tileSets = [2]struct{ rows, columns lazyTiles }{
-	x86.AVX2:   {newTileSet(x86.AVX2, false), newTileSet(x86.AVX2, true)},
-	x86.AVX512: {newTileSet(x86.AVX512, false), newTileSet(x86.AVX512, true)},
+// process for every format with A by rows, and one for f32 with A by columns,
+// never unmapped.
+var tileSets = [2]struct {
+	rows    [4]lazyTiles // by format
+	columns lazyTiles
+}{
+	x86.AVX2:   {newTileSets(x86.AVX2), newTileSet(x86.AVX2, x86.GemmF32, true)},
+	x86.AVX512: {newTileSets(x86.AVX512), newTileSet(x86.AVX512, x86.GemmF32, true)},
 }
 
-func newTileSet(isa x86.ISA, columns bool) lazyTiles {
+func newTileSets(isa x86.ISA) (all [4]lazyTiles) {
+	for format := range all {
+		all[format] = newTileSet(isa, x86.GemmFormat(format), false)
+	}
+	return all
+}
+
+func newTileSet(isa x86.ISA, format x86.GemmFormat, columns bool) lazyTiles {
 	return sync.OnceValues(func() (*tileSet, error) {
 		cpu := cpuid.Host()
-		return mapTiles(isa, x86.BestGemmTile(isa, &cpu), columns)
+		return mapTiles(isa, format, x86.BestGemmTile(isa, format, &cpu), columns)
 	})
 }
 
-func mapTiles(isa x86.ISA, tile x86.GemmTile, columns bool) (*tileSet, error) {
+// tileFormat chooses tile kernels for operands that have a format, and the
+// format they are packed in: Single where there are no kernels for it.
+func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.Format, x86.GemmFormat) {
+	switch {
+	case f == template.Bytes && x86.HasGemm(isa, x86.GemmBytes, has):
+		return f, x86.GemmBytes
+	case f == template.Bytes:
+		return f, x86.GemmWords
+	case f == template.BF16 && x86.HasGemm(isa, x86.GemmBF16, has):
+		return f, x86.GemmBF16
+	}
+	return template.Single, x86.GemmF32
+}
+
+func mapTiles(isa x86.ISA, format x86.GemmFormat, tile x86.GemmTile, columns bool) (*tileSet, error) {
 	if width := tile.Vectors * x86.GemmLanes(isa); width%x86.PackedCols != 0 {
 		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)
 	}
-	g, err := x86.EmitGemm(isa, tile, columns)
+	g, err := x86.EmitGemm(isa, format, tile, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (s *gemmStep) packedBatches() int {
 
 // packedBatch is where a product's B begins among those packed, in elements.
 func (s *gemmStep) packedBatch(batch int) int {
-	return batch % s.packedBatches() * s.k * s.packedCols()
+	return batch % s.packedBatches() * s.steps * s.packedCols()
 }
 
 // packTask is the least elements that a task packs.
@@ -128,7 +128,7 @@ const packTask = 64 << 10
 func (s *gemmStep) packAll(r *binding) (*jit.Memory, error) {
 	d, k := r.module.device, s.kernel
 	batches := s.packedBatches()
-	mem, err := d.alloc.Alloc(max(4*s.k*s.packedCols()*batches, 1))
+	mem, err := d.alloc.Alloc(max(4*s.steps*s.packedCols()*batches, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -167,31 +167,42 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 	k0, k1 := s.kStart(block), s.kStart(block+1)
 	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	c.set(template.AtBatch, batch)
-	c.set(template.FirstK, k0)
 	c.set(template.EndK, k1)
-	c.set(template.FirstPanel, first)
-	c.panel(to, room)
-	if s.kernel.transpose == 0 || k1-k0 < s.lanes {
-		return c.run(first, end)
+	// run is the part for panels from p on and steps from k on.
+	run := func(p, end, k int) error {
+		at := 4 * x86.PackedCols * ((p-first)*(k1-k0) + k - k0)
+		c.set(template.FirstK, k)
+		c.set(template.FirstPanel, p)
+		c.panel(unsafe.Add(to, at), room-at)
+		return c.run(p, end)
+	}
+	whole := min(k1, s.k/s.group) // behind it, part of a step: what fills it up does not lie there
+	if s.kernel.transpose == 0 || whole-k0 < s.lanes {
+		return run(first, end, k0)
 	}
 	for p := first; p < end; p++ {
 		col := p * x86.PackedCols
 		cols := min(col1-col, x86.PackedCols)
 		if cols < s.lanes {
-			return c.run(p, end) // the last
+			return run(p, end, k0) // the last
 		}
-		s.turnPanel(unsafe.Add(y, 4*(k0+col*s.colY)), unsafe.Add(to, 4*(p-first)*x86.PackedCols*(k1-k0)), cols, k1-k0)
+		s.turnPanel(unsafe.Add(y, 4*k0+s.sizeY*col*s.colY), unsafe.Add(to, 4*(p-first)*x86.PackedCols*(k1-k0)), cols, whole-k0)
+		if whole < k1 {
+			if err := run(p, p+1, whole); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// turnPanel packs one panel of B that lies by columns, cols x ks elements, both
-// at least a vector's lanes. Squares at the ends overlap those before them.
+// turnPanel packs one panel of B that lies by columns, cols x ks lanes, both at
+// least those of a vector. Squares at the ends overlap those before them.
 func (s *gemmStep) turnPanel(from, to unsafe.Pointer, cols, ks int) {
-	n := s.lanes
-	args := x86.TransposeArgs{LDSrc: uintptr(4 * s.colY), LDDst: 4 * x86.PackedCols}
+	n, pitch := s.lanes, s.sizeY*s.colY
+	args := x86.TransposeArgs{LDSrc: uintptr(pitch), LDDst: 4 * x86.PackedCols}
 	turn := func(col, k, count int) {
-		args.Src, args.Dst = unsafe.Add(from, 4*(col*s.colY+k)), unsafe.Add(to, 4*(k*x86.PackedCols+col))
+		args.Src, args.Dst = unsafe.Add(from, col*pitch+4*k), unsafe.Add(to, 4*(k*x86.PackedCols+col))
 		args.Count = uintptr(count)
 		jit.Call(s.kernel.transpose, unsafe.Pointer(&args))
 	}

@@ -16,17 +16,60 @@ import (
 // Vectors*Lanes(isa) columns.
 type GemmTile struct{ Rows, Vectors int }
 
+// GemmFormat is what 32-bit lanes of A and B hold: values of one or more
+// successive k, which make up one K step.
+type GemmFormat uint8
+
+const (
+	GemmF32  GemmFormat = iota // one f32 each, summed by fused multiply-adds
+	GemmBF16                   // two bf16 each, summed in f32 as VDPBF16PS does
+	// GemmBytes is four u8 of A and four s8 of B, summed exactly in s32, which
+	// wraps: VPDPBUSD.
+	GemmBytes
+	// GemmWords is the same sums without that instruction. A step of A is two
+	// lanes, its bytes widened to words: those of k and k+2, those of k+1 and k+3.
+	GemmWords
+	gemmFormats
+)
+
+func (f GemmFormat) String() string {
+	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words"}[f]
+}
+
+// Group is the values of k in a step.
+func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4}[f] }
+
+// StepA is the bytes of A in a step.
+func (f GemmFormat) StepA() int {
+	if f == GemmWords {
+		return 8
+	}
+	return 4
+}
+
+// HasGemm tells whether a processor that has isa has a format's instructions.
+func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
+	switch format {
+	case GemmBF16:
+		return isa == asm.AVX512 && has.AVX512BF16
+	case GemmBytes:
+		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
+	}
+	return true
+}
+
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:
 //
 //	for each row r, column j:  c = 0
-//	for k = 0 .. K-1:          c = fma(A[r][k], B[k][j], c)
+//	for k = 0 .. K-1:          c += A[r][k] * B[k][j]
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
-// A kernel by rows reads A[r][k] at A + r*LDA + 4*k, one by columns at
-// A + 4*r + k*LDA. Vector v of B[k] of panel p is at
-// B + p*PanelB + k*LDB + v*VectorB. A tail kernel reads and writes only the
-// lanes of Mask in the last vector of a row.
+// where k counts steps and the products are those of its format. A kernel by
+// rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
+// Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
+// kernel writes only the lanes of Mask in the last vector of a row, and of f32
+// it reads no others.
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
@@ -105,11 +148,16 @@ func GemmLanes(isa asm.ISA) int {
 
 // BestGemmTile is the tile for a processor. Zen 4 splits 512-bit operations in
 // two, so that few, wide rows keep its loads below its multiply-adds; others
-// want many rows: 14x32 reuses each vector of B more often.
-func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
+// want many rows: 14x32 reuses each vector of B more often. GemmWords has B
+// twice in registers, and products.
+func BestGemmTile(isa asm.ISA, format GemmFormat, cpu *cpuid.CPU) GemmTile {
 	switch {
+	case isa == asm.AVX2 && format == GemmWords:
+		return GemmTile{5, 2}
 	case isa == asm.AVX2:
 		return GemmTile{6, 2}
+	case format == GemmWords:
+		return GemmTile{12, 2}
 	case cpu.Arch == "zen4":
 		return GemmTile{6, 4}
 	}
@@ -120,6 +168,7 @@ func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
 // Tile.Rows the full width, and tails of every number of vectors.
 type GemmKernels struct {
 	ISA     asm.ISA
+	Format  GemmFormat
 	Tile    GemmTile
 	Columns bool // A is read by columns
 	Code    []byte
@@ -130,8 +179,8 @@ type GemmKernels struct {
 }
 
 // EmitGemm emits the tile kernels of a tile shape.
-func EmitGemm(isa asm.ISA, tile GemmTile, columns bool) (*GemmKernels, error) {
-	g := &GemmKernels{ISA: isa, Tile: tile, Columns: columns, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
+func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, columns bool) (*GemmKernels, error) {
+	g := &GemmKernels{ISA: isa, Format: format, Tile: tile, Columns: columns, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
 	for rows := 1; rows <= tile.Rows; rows++ {
 		g.Tail[rows] = make([]int, tile.Vectors+1)
 		var err error
@@ -149,7 +198,7 @@ func EmitGemm(isa asm.ISA, tile GemmTile, columns bool) (*GemmKernels, error) {
 
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, tile, tail, g.Columns)
+	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns)
 	if err != nil {
 		return 0, err
 	}

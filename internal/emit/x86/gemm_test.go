@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -36,46 +37,67 @@ func TestGemmArgs(t *testing.T) {
 	}
 }
 
-// bestTiles are those of the processors so far.
-var bestTiles = map[ISA][]GemmTile{AVX512: {{6, 4}, {14, 2}}, AVX2: {{6, 2}}}
+// bestTiles are those of the processors so far, by format.
+var bestTiles = map[ISA][gemmFormats][]GemmTile{
+	AVX512: {{{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{12, 2}}},
+	AVX2:   {{{6, 2}}, nil, {{6, 2}}, {{5, 2}}},
+}
+
+// eachTile calls f for every instruction set, format and tile.
+func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
+	for isa, formats := range bestTiles {
+		for format, tiles := range formats {
+			for _, tile := range tiles {
+				f(isa, GemmFormat(format), tile)
+			}
+		}
+	}
+}
 
 // The loop over k holds the multiply-adds we count on, one load of B a vector
 // and one broadcast a row, and nothing else that touches memory.
 func TestGemmInnerLoop(t *testing.T) {
-	for isa, tiles := range bestTiles {
-		for _, tile := range tiles {
-			a, err := emitGemmTile(isa, tile, false, false)
-			if err != nil {
-				t.Fatal(err)
+	eachTile(func(isa ISA, format GemmFormat, tile GemmTile) {
+		a, err := emitGemmTile(isa, format, tile, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broadcast, multiply, add := format.ops()
+		loop := innerLoop(a.Lines())
+		count := map[string]int{}
+		for _, l := range loop {
+			op, operands, _ := strings.Cut(strings.TrimPrefix(l.Text, "{vex} "), " ")
+			count[op]++
+			if strings.Contains(operands, "ptr") && op != "vmovups" && op != broadcast.String() {
+				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
 			}
-			loop := innerLoop(a.Lines())
-			count := map[string]int{}
-			for _, l := range loop {
-				op, operands, _ := strings.Cut(l.Text, " ")
-				count[op]++
-				if strings.Contains(operands, "ptr") && op != "vmovups" && op != "vbroadcastss" {
-					t.Errorf("%v %v: %s touches memory", isa, tile, l.Text)
-				}
-				if strings.Contains(operands, "rdi") {
-					t.Errorf("%v %v: %s spills", isa, tile, l.Text)
-				}
-			}
-			for op, want := range map[string]int{
-				"vfmadd231ps": tile.Rows * tile.Vectors, "vmovups": tile.Vectors, "vbroadcastss": tile.Rows, "add": 1,
-			} {
-				want *= GemmUnroll
-				if op == "add" { // B each step, the bases of A each round
-					want += (tile.Rows + rowsPerBase - 1) / rowsPerBase
-				}
-				if count[op] != want {
-					t.Errorf("%v %v: %d %s, want %d", isa, tile, count[op], op, want)
-				}
-			}
-			if n := len(loop) - count["vfmadd231ps"] - count["vmovups"] - count["vbroadcastss"] - count["add"]; n != 2 {
-				t.Errorf("%v %v: %d other instructions, want sub and jne", isa, tile, n)
+			if strings.Contains(operands, "rdi") {
+				t.Errorf("%v %v %v: %s spills", isa, format, tile, l.Text)
 			}
 		}
-	}
+		want := map[string]int{
+			multiply.String(): GemmUnroll * tile.Rows * tile.Vectors, broadcast.String(): GemmUnroll * tile.Rows,
+			"vmovups": GemmUnroll * tile.Vectors,
+			"add":     GemmUnroll + (tile.Rows+rowsPerBase-1)/rowsPerBase, // B each step, the bases of A each round
+			"sub":     1, "jne": 1,
+		}
+		if format == GemmWords { // two halves of a step
+			want[multiply.String()] *= 2
+			want[broadcast.String()] *= 2
+			want[add.String()] = want[multiply.String()]
+			want["vpsllw"], want["vpsraw"] = want["vmovups"], 2*want["vmovups"]
+		}
+		total := 0
+		for op, n := range want {
+			total += n
+			if count[op] != n {
+				t.Errorf("%v %v %v: %d %s, want %d", isa, format, tile, count[op], op, n)
+			}
+		}
+		if n := len(loop) - total; n != 0 {
+			t.Errorf("%v %v %v: %d other instructions", isa, format, tile, n)
+		}
+	})
 }
 
 // innerLoop is the longest stretch from a label to a jump back to it without a
@@ -98,7 +120,7 @@ func innerLoop(lines []asm.Line) []asm.Line {
 
 // The text of one small kernel, to be looked at when it changes.
 func TestGemmListing(t *testing.T) {
-	a, err := emitGemmTile(AVX512, GemmTile{2, 2}, true, false)
+	a, err := emitGemmTile(AVX512, GemmF32, GemmTile{2, 2}, true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +148,15 @@ func TestGemmListing(t *testing.T) {
 
 func TestGemmTileRefused(t *testing.T) {
 	for _, tile := range []GemmTile{{0, 1}, {1, 0}, {7, 4}, {16, 1}, {1, 5}} {
-		if _, err := emitGemmTile(AVX512, tile, false, false); err == nil {
+		if _, err := emitGemmTile(AVX512, GemmF32, tile, false, false); err == nil {
 			t.Errorf("no error for %v", tile)
 		}
+	}
+	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{6, 4}, false, false); err == nil {
+		t.Error("no error for a tile without room for words")
+	}
+	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, true); err == nil {
+		t.Error("no error for bytes by columns")
 	}
 }
 
@@ -136,19 +164,30 @@ func TestGemmTileRefused(t *testing.T) {
 // heights, vectors and masks, K around the unrolling, fresh and continued, A by
 // rows and by columns, B packed and in place.
 func TestGemmTiles(t *testing.T) {
+	host := cpuid.Host()
 	eachISA(t, func(t *testing.T, isa ISA) {
-		for _, tile := range bestTiles[isa] {
-			for _, columns := range []bool{false, true} {
-				g, err := EmitGemm(isa, tile, columns)
-				if err != nil {
-					t.Fatal(err)
+		for f, tiles := range bestTiles[isa] {
+			format := GemmFormat(f)
+			if !HasGemm(isa, format, &host.Features) {
+				t.Logf("without %v of %v", format, isa)
+				continue
+			}
+			for _, tile := range tiles {
+				for _, columns := range []bool{false, true} {
+					if columns && format != GemmF32 {
+						continue
+					}
+					g, err := EmitGemm(isa, format, tile, columns)
+					if err != nil {
+						t.Fatal(err)
+					}
+					code, err := jit.Map(g.Code)
+					if err != nil {
+						t.Fatal(err)
+					}
+					testTiles(t, g, code)
+					_ = code.Close()
 				}
-				code, err := jit.Map(g.Code)
-				if err != nil {
-					t.Fatal(err)
-				}
-				testTiles(t, g, code)
-				_ = code.Close()
 			}
 		}
 	})
@@ -160,7 +199,7 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 	for rows := 1; rows <= g.Tile.Rows; rows++ {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
-				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 				c.cols = v*lanes - rng.IntN(lanes)
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
@@ -174,17 +213,62 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 
 // tileCase is one call of a tile kernel.
 type tileCase struct {
-	rows, cols, k, panels int
+	rows, cols, k, panels int  // k in steps
 	columns               bool // A by columns
 	inPlace               bool // B by rows, not packed
 	again                 bool // adds to C
 }
 
+// element draws a lane of a matrix: of bf16 small integers, whose sums are exact.
+func (f GemmFormat) element(rng *rand.Rand, matrix int) uint32 {
+	small := func() uint32 { return math.Float32bits(float32(rng.IntN(9)-4)) >> 16 }
+	switch {
+	case f == GemmF32:
+		return math.Float32bits(float32(rng.NormFloat64()))
+	case f == GemmBF16 && matrix < 2:
+		return small() | small()<<16
+	case f == GemmBF16:
+		return small() << 16
+	case f == GemmWords && matrix == 0: // widened bytes
+		return rng.Uint32() & 0xFF00FF
+	}
+	return rng.Uint32()
+}
+
+// accumulate is c plus the products of a step of A and one lane of B.
+func (f GemmFormat) accumulate(c uint32, a []uint32, b uint32) uint32 {
+	float := math.Float32frombits
+	switch f {
+	case GemmF32:
+		return math.Float32bits(loop.FMA32(float(a[0]), float(b), float(c)))
+	case GemmBF16:
+		const high = 0xFFFF0000
+		return math.Float32bits(float(c) + float(a[0]<<16)*float(b<<16) + float(a[0]&high)*float(b&high))
+	case GemmWords:
+		for i := range 4 {
+			c += uint32(int32(a[i%2]>>(8*(i&2))&0xFF) * int32(int8(b>>(8*i))))
+		}
+		return c
+	}
+	for i := range 4 {
+		c += uint32(int32(a[0]>>(8*i)&0xFF) * int32(int8(b>>(8*i))))
+	}
+	return c
+}
+
+// sum is C + c.
+func (f GemmFormat) sum(have, c uint32) uint32 {
+	if f == GemmF32 || f == GemmBF16 {
+		return math.Float32bits(math.Float32frombits(have) + math.Float32frombits(c))
+	}
+	return have + c
+}
+
 func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintptr, vectors int) {
 	t.Helper()
-	name := fmt.Sprintf("%+v", c)
+	name := fmt.Sprintf("%v %+v", g.Format, c)
 	c.panels = max(c.panels, 1)
-	lanes := GemmLanes(g.ISA)
+	lanes, stepA := GemmLanes(g.ISA), g.Format.StepA()/4
 	total := c.panels * c.cols
 	// B[k][j] lies at bAt(k, j).
 	bAt := func(k, j int) int {
@@ -192,7 +276,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		return ((p*vectors+in/lanes)*c.k+k)*lanes + in%lanes
 	}
 	sizeB := c.panels * vectors * c.k * lanes
-	args := GemmArgs{LDA: uintptr(4 * c.k), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
+	args := GemmArgs{LDA: uintptr(4 * stepA * c.k), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
 	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*c.k), uintptr(4*lanes*c.k*vectors)
 	if c.inPlace {
 		bAt = func(k, j int) int { return k*total + j }
@@ -208,31 +292,31 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		args.Continue = 1
 	}
 	var mem [3]*jit.Guarded
-	var f [3][]float32
-	for i, n := range []int{c.rows * c.k, sizeB, c.rows * total} {
+	var f [3][]uint32
+	for i, n := range []int{c.rows * c.k * stepA, sizeB, c.rows * total} {
 		var err error
 		if mem[i], err = jit.AllocGuarded(4*n, 1); err != nil {
 			t.Fatal(err)
 		}
-		f[i] = unsafe.Slice((*float32)(mem[i].Pointer()), n)
+		f[i] = unsafe.Slice((*uint32)(mem[i].Pointer()), n)
 		for j := range f[i] {
-			f[i][j] = float32(rng.NormFloat64())
+			f[i][j] = g.Format.element(rng, i)
 		}
 	}
 	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), mem[2].Pointer()
-	want := make([]float32, len(f[2]))
+	want := make([]uint32, len(f[2]))
 	for r := range c.rows {
 		for j := range total {
-			sum := float32(0)
+			sum := uint32(0)
 			for k := range c.k {
-				x := r*c.k + k
+				x := (r*c.k + k) * stepA
 				if c.columns {
 					x = k*c.rows + r
 				}
-				sum = loop.FMA32(f[0][x], f[1][bAt(k, j)], sum)
+				sum = g.Format.accumulate(sum, f[0][x:][:stepA], f[1][bAt(k, j)])
 			}
 			if c.again {
-				sum += f[2][r*total+j]
+				sum = g.Format.sum(f[2][r*total+j], sum)
 			}
 			want[r*total+j] = sum
 		}
@@ -241,8 +325,8 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		t.Fatalf("%s: %v", name, err)
 	}
 	for i := range want {
-		if math.Float32bits(f[2][i]) != math.Float32bits(want[i]) {
-			t.Fatalf("%s: result %d is %v, want %v", name, i, f[2][i], want[i])
+		if f[2][i] != want[i] {
+			t.Fatalf("%s: result %d is %#x, want %#x", name, i, f[2][i], want[i])
 		}
 	}
 	for i, m := range mem {

@@ -26,54 +26,103 @@ var gBases = [...]asm.R{asm.R10, asm.R11, asm.R12, asm.R13, asm.R14}
 const rowsPerBase = 3
 
 // tileGen emits one tile kernel. A K step is one 32-bit lane of A, broadcast,
-// times a vector of 32-bit lanes of B: one f32.
+// times a vector of 32-bit lanes of B: so many values of k as its format says.
 type tileGen struct {
 	*asm.Asm
+	format    GemmFormat
 	tile      GemmTile
 	tail      bool // the last vector of a row is masked: by K(1), with AVX2 by t.mask
 	columns   bool
 	bytes     int // of a vector
 	registers int
 	broadcast asm.Op
-	fma       asm.Op
+	multiply  asm.Op // and, except with GemmWords, add
+	add       asm.Op
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
-func emitGemmTile(isa asm.ISA, tile GemmTile, tail, columns bool) (*asm.Asm, error) {
-	t := &tileGen{Asm: asm.New(isa), tile: tile, tail: tail, columns: columns, registers: 16, broadcast: asm.VBROADCASTSS, fma: asm.VFMADD231PS}
+func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns bool) (*asm.Asm, error) {
+	t := &tileGen{Asm: asm.New(isa), format: format, tile: tile, tail: tail, columns: columns, registers: 16}
 	if isa == asm.AVX512 {
 		t.registers = 32
 	}
+	t.broadcast, t.multiply, t.add = format.ops()
 	t.bytes = t.Length().Bytes()
 	if tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
+	}
+	if columns && format != GemmF32 {
+		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
 	}
 	t.kernel()
 	return t.Asm, nil
 }
 
+// ops are the instructions that spread an element of A, multiply and add, and
+// add sums.
+func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
+	switch f {
+	case GemmBF16:
+		return asm.VBROADCASTSS, asm.VDPBF16PS, asm.VADDPS
+	case GemmBytes:
+		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
+	case GemmWords:
+		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
+	}
+	return asm.VBROADCASTSS, asm.VFMADD231PS, asm.VADDPS
+}
+
 // acc is the accumulator of row r, vector v.
 func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
 
-// b is the register for vector v of B.
+// b is the register for vector v of B; with GemmWords for its even bytes,
+// widened.
 func (t *tileGen) b(v int) asm.V { return asm.V(t.tile.Rows*t.tile.Vectors + v) }
 
-// mask is AVX2's mask of the last vector.
+// odd is the register for the odd bytes of vector v of B.
+func (t *tileGen) odd(v int) asm.V { return t.b(t.tile.Vectors + v) }
+
+// mask is AVX2's mask of the last vector: of loads of B in place and of results.
+// Where B is always packed it is wanted after the sums alone.
 func (t *tileGen) mask() asm.V { return asm.V(t.registers - 1) }
+
+// lateMask tells that the mask is loaded when the sums are done, into a register
+// that these needed.
+func (t *tileGen) lateMask() bool { return t.tail && t.ISA == asm.AVX2 && t.format != GemmF32 }
+
+// operandVectors counts the registers for B.
+func (t *tileGen) operandVectors() int {
+	if t.format == GemmWords {
+		return 2 * t.tile.Vectors
+	}
+	return t.tile.Vectors
+}
 
 // free counts the registers for broadcast elements.
 func (t *tileGen) free() int {
-	n := t.registers - (t.tile.Rows+1)*t.tile.Vectors
-	if t.tail && t.ISA == asm.AVX2 {
+	n := t.registers - t.tile.Rows*t.tile.Vectors - t.operandVectors()
+	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
+	}
+	if t.format == GemmWords {
+		n-- // product
 	}
 	return n
 }
 
-// x is the register for the broadcast element of row r: two take turns where
-// there is room.
-func (t *tileGen) x(r int) asm.V {
-	return asm.V((t.tile.Rows+1)*t.tile.Vectors + r%min(2, t.free()))
+// product is the register for products that are still to be added.
+func (t *tileGen) product() asm.V {
+	return asm.V(t.tile.Rows*t.tile.Vectors + t.operandVectors())
+}
+
+// x is the register for the i-th broadcast element: two take turns where there
+// is room.
+func (t *tileGen) x(i int) asm.V {
+	first := t.product()
+	if t.format == GemmWords {
+		first++
+	}
+	return first + asm.V(i%min(2, t.free()))
 }
 
 func (t *tileGen) kernel() {
@@ -92,7 +141,7 @@ func (t *tileGen) kernel() {
 	case !t.tail:
 	case t.ISA == asm.AVX512:
 		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
-	default:
+	case !t.lateMask():
 		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
 	}
 	panel := t.Here()
@@ -123,12 +172,15 @@ func (t *tileGen) start() {
 
 // finish stores the sums, added to what is there if the arguments say so.
 func (t *tileGen) finish() {
+	if t.lateMask() {
+		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
+	}
 	fresh := t.NewLabel()
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
 	t.J(asm.EQ, fresh)
 	t.eachRow(func(r, v int) {
 		t.load(t.b(v), t.cell(v), v)
-		t.Op(asm.VADDPS, t.acc(r, v), t.b(v), t.acc(r, v))
+		t.Op(t.add, t.acc(r, v), t.b(v), t.acc(r, v))
 	})
 	t.Bind(fresh)
 	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
@@ -224,16 +276,16 @@ func (t *tileGen) bases() int {
 	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
 }
 
-// element is the address of A[r][k], k counted from the start of the round.
-func (t *tileGen) element(r, k int) asm.M {
+// element is the address of lane i of A[r] from the start of the round.
+func (t *tileGen) element(r, i int) asm.M {
 	if t.columns { // the base is at k
 		return asm.Ptr(gBases[0], 4*r)
 	}
 	base := gBases[r/rowsPerBase]
 	if n := r % rowsPerBase; n > 0 {
-		return asm.Idx(base, gLDA, n, 4*k)
+		return asm.Idx(base, gLDA, n, 4*i)
 	}
-	return asm.Ptr(base, 4*k)
+	return asm.Ptr(base, 4*i)
 }
 
 // vectorB is the address of vector v of B.
@@ -261,7 +313,7 @@ func (t *tileGen) steps(count, unroll int) {
 	}
 	if !t.columns {
 		for g := range t.bases() {
-			t.Op(asm.ADD, gBases[g], asm.Imm(4*unroll))
+			t.Op(asm.ADD, gBases[g], asm.Imm(t.format.StepA()*unroll))
 		}
 	}
 	t.Op(asm.SUB, gCount, asm.Imm(1))
@@ -273,16 +325,50 @@ func (t *tileGen) steps(count, unroll int) {
 // own: as an operand of the multiply-add it would be loaded once a vector.
 func (t *tileGen) step(k int) {
 	for v := range t.tile.Vectors {
-		t.load(t.b(v), t.vectorB(v), v)
+		t.loadB(v)
 	}
 	t.Op(asm.ADD, gB, gLDB)
+	if t.format == GemmWords {
+		t.stepWords(k)
+		return
+	}
 	for r := range t.tile.Rows {
 		t.Op(t.broadcast, t.x(r), t.element(r, k))
 		for v := range t.tile.Vectors {
-			t.Op(t.fma, t.acc(r, v), t.x(r), t.b(v))
+			t.Op(t.multiply, t.acc(r, v), t.x(r), t.b(v))
 		}
 	}
 	if t.columns {
 		t.Op(asm.ADD, gBases[0], gLDA)
+	}
+}
+
+// loadB loads vector v of B. What is packed has room for whole vectors.
+func (t *tileGen) loadB(v int) {
+	switch t.format {
+	case GemmF32:
+		t.load(t.b(v), t.vectorB(v), v)
+	case GemmWords:
+		t.Op(asm.VMOVUPS, t.odd(v), t.vectorB(v))
+		t.Op(asm.VPSLLW, t.b(v), t.odd(v), asm.Imm(8))
+		t.Op(asm.VPSRAW, t.b(v), t.b(v), asm.Imm(8))
+		t.Op(asm.VPSRAW, t.odd(v), t.odd(v), asm.Imm(8))
+	default:
+		t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
+	}
+}
+
+// stepWords is the step of GemmWords: the even bytes, then the odd ones. A sum
+// of two products of a byte and a signed byte fits 17 bits.
+func (t *tileGen) stepWords(k int) {
+	for half, b := range []func(v int) asm.V{t.b, t.odd} {
+		for r := range t.tile.Rows {
+			x := t.x(half*t.tile.Rows + r)
+			t.Op(t.broadcast, x, t.element(r, 2*k+half))
+			for v := range t.tile.Vectors {
+				t.Op(t.multiply, t.product(), x, b(v))
+				t.Op(t.add, t.acc(r, v), t.acc(r, v), t.product())
+			}
+		}
 	}
 }

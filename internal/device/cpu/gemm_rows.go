@@ -1,0 +1,86 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// placeA points the arguments at rows r0 to r1 of X in steps k0 to k1, packed
+// where that is needed. Packed rows are filled up to whole steps with zeros: B
+// has zeros there too, but what else would be read may be no number, or lie
+// outside the matrix.
+func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int) error {
+	tiles := s.kernel.tiles
+	first, end := s.values(k0, k1)
+	var from unsafe.Pointer
+	pitch := 0 // bytes from row to row
+	switch {
+	case w.packX != nil:
+		from, pitch = w.a, 4*s.strideA
+		if s.copyX {
+			from = w.narrow
+		}
+		if err := s.packRows(w.packX, from, batch, r0, r1, first, end); err != nil {
+			return err
+		}
+	case tiles.Columns:
+		w.args.A, w.args.LDA = unsafe.Add(x, 4*(r0*s.rowX+k0*s.colX)), uintptr(4*s.colX)
+		return nil
+	default:
+		from, pitch = unsafe.Add(x, s.sizeX*(r0*s.rowX+first)), s.sizeX*s.rowX
+	}
+	w.args.A, w.args.LDA = from, uintptr(pitch)
+	if !s.copyX {
+		return nil
+	}
+	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
+	bytes, stepA := (end-first)*4/s.group, tiles.Format.StepA()
+	for r := range r1 - r0 {
+		row := unsafe.Slice((*byte)(unsafe.Add(from, r*pitch)), bytes)
+		to := unsafe.Slice((*byte)(unsafe.Add(w.a, 4*r*s.strideA)), (k1-k0)*stepA)
+		if tiles.Format == x86.GemmWords {
+			widenBytes(to, row)
+		} else {
+			clear(to[copy(to, row):])
+		}
+	}
+	return nil
+}
+
+// packRows runs the part that writes rows of X, and fills up the last step.
+func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first, end int) error {
+	c.set(template.AtBatch, batch)
+	c.set(template.FirstRow, r0)
+	c.set(template.FirstK, first)
+	c.set(template.EndK, end)
+	c.set(template.Stride, s.strideA*s.group)
+	c.panel(to, 4*s.kernel.tiles.Tile.Rows*s.strideA)
+	if err := c.run(r0, r1); err != nil || (end-first)%s.group == 0 {
+		return err
+	}
+	size := 4 / s.group
+	for r := range r1 - r0 {
+		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), 4*ceilDiv(end-first, s.group))
+		clear(row[(end-first)*size:])
+	}
+	return nil
+}
+
+// widenBytes makes steps of GemmWords: of every four bytes the first and third
+// as words, then the second and fourth. The last step is filled up with zeros.
+func widenBytes(to, from []byte) {
+	const even = 0x00FF00FF
+	for len(from) >= 4 && len(to) >= 8 {
+		four := binary.LittleEndian.Uint32(from)
+		binary.LittleEndian.PutUint64(to, uint64(four&even)|uint64(four>>8&even)<<32)
+		from, to = from[4:], to[8:]
+	}
+	if len(from) > 0 {
+		var last [4]byte
+		copy(last[:], from)
+		widenBytes(to, last[:])
+	}
+}

@@ -1,0 +1,75 @@
+package template
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Format is how operands of a product are packed: into lanes of 32 bits, each
+// with the values of one or more successive k.
+type Format uint8
+
+const (
+	Single Format = iota // one value of the dtype that sums have
+	BF16                 // two values of bf16, widened to f32 by the product
+	Bytes                // four: u8 of X, i8 of Y, widened to i32
+)
+
+// Group is the values of k in a lane.
+func (f Format) Group() int { return [...]int{1, 2, 4}[f] }
+
+// Format is the narrowest in which nothing is lost: operands whose last step is
+// to widen a shorter type are as good before it.
+func (g *Gemm) Format() Format {
+	widens := func(e *loop.Expr, from ir.DType) bool {
+		return e.Kind == loop.KindApply && e.Op == ir.Cast && e.DType == g.DType && e.Args[0].DType == from
+	}
+	switch {
+	case g.DType == ir.F32 && widens(g.X, ir.BF16) && widens(g.Y, ir.BF16):
+		return BF16
+	case g.DType == ir.I32 && widens(g.X, ir.U8) && widens(g.Y, ir.I8):
+		return Bytes
+	}
+	return Single
+}
+
+// Narrow is g with operands in a format that it has: those before widening.
+func (g *Gemm) Narrow(f Format) *Gemm {
+	if f == Single {
+		return g
+	}
+	narrow := *g
+	narrow.X, narrow.Y = g.X.Args[0], g.Y.Args[0]
+	return &narrow
+}
+
+// lane joins the values of Y of one K step to a lane of u32, the first in the
+// lowest bits; those behind the last k are 0.
+func (g *Gemm) lane(f Format, step *loop.Expr, whole bool) *loop.Expr {
+	group, size := f.Group(), loop.SizeOf(g.K)
+	bits := 32 / group
+	var lane *loop.Expr
+	for i := range group {
+		k := loop.AddIndex(loop.MulIndex(step, loop.Int(group)), loop.Int(i))
+		at := k
+		if !whole {
+			at = loop.Apply(ir.Min, ir.I64, k, loop.AddIndex(size, loop.Int(-1)))
+		}
+		v := loop.Substitute(g.Y, map[*loop.Var]*loop.Expr{g.Inner: at})
+		unsigned := map[int]ir.DType{8: ir.U8, 16: ir.U16}[bits]
+		if v.DType.IsFloat() {
+			v = loop.Apply(ir.Bitcast, unsigned, v)
+		}
+		v = loop.Apply(ir.Cast, ir.U32, convert(v, unsigned))
+		if !whole {
+			inside := loop.Apply(ir.Less, ir.Bool, k, size)
+			v = loop.Apply(ir.Where, ir.U32, inside, v, loop.Const(ir.U32, 0))
+		}
+		if i > 0 {
+			v = loop.Apply(ir.Shl, ir.U32, v, loop.Const(ir.U32, uint64(bits*i)))
+			v = loop.Apply(ir.Or, ir.U32, lane, v)
+		}
+		lane = v
+	}
+	return lane
+}
