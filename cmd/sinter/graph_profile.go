@@ -116,7 +116,7 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
-	flops, bandwidth, err := machineLimits(isa, threads)
+	flops, bandwidth, err := machineLimits(isa, a.settings.dtype, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +141,10 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 	return rows, nil
 }
 
-// machineLimits measures operations and bytes a second.
-func machineLimits(isa string, threads int) (flops, bandwidth float64, err error) {
-	peak, err := bench.NewPeak(isa)
+// machineLimits measures operations, those of products of a dtype, and bytes a
+// second.
+func machineLimits(isa, dtype string, threads int) (flops, bandwidth float64, err error) {
+	peak, err := bench.NewPeak(isa, dtype)
 	if err != nil {
 		return 0, 0, err
 	}
