@@ -11,7 +11,8 @@ import (
 // over whole rows, as memory is read fastest from one end to the other.
 const (
 	fewColumns    = 32 // so many are widened
-	registerLanes = 64 // lanes that every target keeps in registers at once
+	registerLanes = 16 // that every target keeps in registers at once
+	evenLanes     = 64 // a multiple of which every target does without a rest
 )
 
 // columns is the work on one part with columns in lanes.
@@ -87,8 +88,8 @@ func (c *columns) widen(nest **loop.Loop) bool {
 	if only(flat) != nil {
 		return false
 	}
-	rows := 1
-	for rows*cols%registerLanes != 0 {
+	rows := max(1, registerLanes/cols)
+	for rows*cols != registerLanes && rows*cols%evenLanes != 0 {
 		rows++
 	}
 	c.sp.interleaved = rows

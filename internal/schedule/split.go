@@ -46,7 +46,7 @@ func (s *partition) splits(n *ir.Node) bool {
 	if contains(n.Attr.Axes, lastAxis(x)) {
 		return results < s.limits.tasks && terms >= s.limits.row
 	}
-	if results < s.limits.tasks*registerLanes {
+	if results < s.limits.tasks*evenLanes {
 		return terms >= s.limits.rows
 	}
 	return results <= s.limits.wide && terms >= s.limits.tall && terms >= s.limits.far/results
