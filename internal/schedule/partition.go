@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // partition decides which nodes become roots, computed by a kernel and kept in
@@ -90,9 +91,10 @@ func (s *partition) markRoots() {
 	for _, n := range s.g.Nodes {
 		switch n.Op {
 		case ir.MatMul:
-			s.needView(n.In[0])
-			if !constant(n.In[1]) {
-				s.needView(n.In[1])
+			x, y := shortOperands(n)
+			s.needView(x)
+			if !constant(y) {
+				s.needView(y)
 			}
 		case ir.Attention:
 			for _, in := range n.In {
@@ -149,6 +151,30 @@ func (s *partition) needView(n *ir.Node) {
 		default:
 			s.root[m.ID] = true
 			return
+		}
+	}
+}
+
+// shortOperands are the operands of a product, before they were widened where
+// the template takes them so.
+func shortOperands(n *ir.Node) (x, y *ir.Node) {
+	x, y = widened(n.In[0]), widened(n.In[1])
+	if x == nil || y == nil || template.FormatOf(n.DType, x.DType, y.DType) == template.Single {
+		return n.In[0], n.In[1]
+	}
+	return x, y
+}
+
+// widened is what n is a cast of, seen through index arithmetic; else nil.
+func widened(n *ir.Node) *ir.Node {
+	for {
+		switch n.Op {
+		case ir.Reshape, ir.Permute, ir.Expand, ir.Slice, ir.Flip, ir.Window:
+			n = n.In[0]
+		case ir.Cast:
+			return n.In[0]
+		default:
+			return nil
 		}
 	}
 }

@@ -18,19 +18,27 @@ const (
 // Group is the values of k in a lane.
 func (f Format) Group() int { return [...]int{1, 2, 4}[f] }
 
-// Format is the narrowest in which nothing is lost: operands whose last step is
-// to widen a shorter type are as good before it.
-func (g *Gemm) Format() Format {
-	widens := func(e *loop.Expr, from ir.DType) bool {
-		return e.Kind == loop.KindApply && e.Op == ir.Cast && e.DType == g.DType && e.Args[0].DType == from
-	}
+// FormatOf is the format of operands of dtypes x and y that are widened to the
+// dtype of sums.
+func FormatOf(sums, x, y ir.DType) Format {
 	switch {
-	case g.DType == ir.F32 && widens(g.X, ir.BF16) && widens(g.Y, ir.BF16):
+	case sums == ir.F32 && x == ir.BF16 && y == ir.BF16:
 		return BF16
-	case g.DType == ir.I32 && widens(g.X, ir.U8) && widens(g.Y, ir.I8):
+	case sums == ir.I32 && x == ir.U8 && y == ir.I8:
 		return Bytes
 	}
 	return Single
+}
+
+// Format is the narrowest in which nothing is lost: operands whose last step is
+// to widen a shorter type are as good before it.
+func (g *Gemm) Format() Format {
+	for _, e := range []*loop.Expr{g.X, g.Y} {
+		if e.Kind != loop.KindApply || e.Op != ir.Cast {
+			return Single
+		}
+	}
+	return FormatOf(g.DType, g.X.Args[0].DType, g.Y.Args[0].DType)
 }
 
 // Narrow is g with operands in a format that it has: those before widening.
