@@ -225,13 +225,13 @@ func (p *program) once(ctx context.Context, threads int) error {
 	return err
 }
 
-// values runs the program and gives its result.
-func (p *program) values(ctx context.Context, threads int) ([]float32, error) {
+// results runs the program and gives its result.
+func results[T sinter.Elem](ctx context.Context, p *program, threads int) ([]T, error) {
 	out, err := p.run[threads].Run(ctx, p.inputs)
 	if err != nil {
 		return nil, err
 	}
-	return sinter.Values[float32](ctx, out[0])
+	return sinter.Values[T](ctx, out[0])
 }
 
 // uniform is n random numbers between -1 and 1, the same each time.

@@ -139,7 +139,7 @@ func (b *benchRun) fused(ctx context.Context, c fusedCase, isa string, rows int,
 		Read:  bytes * c.arrays, Written: bytes,
 		Run: p.once,
 		Accuracy: func(ctx context.Context, threads int) (float64, error) {
-			got, err := p.values(ctx, threads)
+			got, err := results[float32](ctx, p, threads)
 			return c.error(rows, x, y, v, got), err
 		},
 	})

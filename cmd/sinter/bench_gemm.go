@@ -68,13 +68,8 @@ func (a *app) benchGemm(ctx context.Context, b *benchRun) error {
 }
 
 func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa string) (err error) {
-	x, w := uniform(s.m*s.k), uniform(s.k*s.n)
-	data := make([]byte, 0, 4*len(w))
-	for _, v := range w {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-	}
-	y := sinter.Input("x", sinter.F32, sinter.Dims(s.m, s.k)...).MatMul(sinter.Weight("w", sinter.F32, data, s.k, s.n))
-	p, err := b.compile(sinter.Capture(y), isa, map[string]sinter.Tensor{"x": sinter.Of(x, s.m, s.k)})
+	o := gemmOperands(s, b.app.settings.dtype)
+	p, err := b.compile(sinter.Capture(o.product), isa, map[string]sinter.Tensor{"x": o.input})
 	if err != nil {
 		return err
 	}
@@ -83,18 +78,75 @@ func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa string) (err error
 	return b.measure(ctx, bench.Case{
 		Name: "gemm", Set: s.set, ISA: isa, Shape: []int{s.m, s.n, s.k},
 		Work: flops / 1e9, Unit: "GFLOP/s", Flops: flops,
-		Read: 4 * (s.m*s.k + s.k*s.n), Written: 4 * s.m * s.n,
+		Read: o.size * (s.m*s.k + s.k*s.n), Written: 4 * s.m * s.n,
 		Run: p.once,
 		Accuracy: func(ctx context.Context, threads int) (float64, error) {
-			y, err := p.values(ctx, threads)
-			return gemmError(s, x, w, y), err
+			if o.product.DType() == sinter.I32 {
+				y, err := results[int32](ctx, p, threads)
+				return gemmError(s, o.x, o.w, y), err
+			}
+			y, err := results[float32](ctx, p, threads)
+			return gemmError(s, o.x, o.w, y), err
 		},
 	})
 }
 
+// operands are a product's in a number format, and their values.
+type operands struct {
+	product, input sinter.Tensor
+	size           int // bytes of an element
+	x, w           []float32
+}
+
+// gemmOperands makes a product of f32, one of bf16 summed in f32, or, for int8,
+// one of u8 and s8 summed in s32.
+func gemmOperands(s gemmShape, dtype string) operands {
+	o := operands{x: uniform(s.m * s.k), w: uniform(s.k * s.n)}
+	sums, in, weight := sinter.F32, sinter.F32, sinter.F32
+	var data []byte
+	switch dtype {
+	case "bf16":
+		in, weight = sinter.BF16, sinter.BF16
+		x := make([]sinter.BFloat16, len(o.x))
+		for i, v := range o.x {
+			x[i] = sinter.NewBFloat16(v)
+			o.x[i] = x[i].Float32()
+		}
+		for i, v := range o.w {
+			short := sinter.NewBFloat16(v)
+			o.w[i] = short.Float32()
+			data = binary.LittleEndian.AppendUint16(data, uint16(short))
+		}
+		o.input = sinter.Of(x, s.m, s.k)
+	case "int8":
+		sums, in, weight = sinter.I32, sinter.U8, sinter.I8
+		x := make([]uint8, len(o.x))
+		for i, v := range o.x {
+			x[i] = uint8(127.5 + 127.5*v)
+			o.x[i] = float32(x[i])
+		}
+		for i, v := range o.w {
+			short := int8(127.5 * v)
+			o.w[i] = float32(short)
+			data = append(data, byte(short))
+		}
+		o.input = sinter.Of(x, s.m, s.k)
+	default:
+		for _, v := range o.w {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		}
+		o.input = sinter.Of(o.x, s.m, s.k)
+	}
+	o.size = len(data) / max(1, len(o.w))
+	x, w := sinter.Input("x", in, sinter.Dims(s.m, s.k)...), sinter.Weight("w", weight, data, s.k, s.n)
+	o.product = x.Cast(sums).MatMul(w.Cast(sums))
+	return o
+}
+
 // gemmError is the largest error of an element of some rows, by the sum of the
-// magnitudes of the terms: at most about K*2^-24 for any order of summation.
-func gemmError(s gemmShape, x, w, y []float32) float64 {
+// magnitudes of the terms: at most about K*2^-24 for any order of summation, and
+// 0 for integers.
+func gemmError[T float32 | int32](s gemmShape, x, w []float32, y []T) float64 {
 	if len(y) != s.m*s.n {
 		return math.NaN()
 	}
