@@ -2,7 +2,6 @@ package sinter
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -29,7 +28,7 @@ tr:target { background: #ffd }
 // link to, with the values that are there by now. It never evaluates.
 func (g *Graph) HTML(w io.Writer) error {
 	if w == nil {
-		return errors.New("nowhere to write: the writer is nil")
+		return errNilWriter
 	}
 	var b bytes.Buffer
 	b.WriteString(pageHead)

@@ -9,7 +9,10 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-var errNilContext = errors.New("the context is nil: use context.Background()")
+var (
+	errNilContext = errors.New("the context is nil: use context.Background()")
+	errNilWriter  = errors.New("nowhere to write: the writer is nil")
+)
 
 // Values computes x and returns its elements, row by row. All of x's graph
 // runs in one submission. T must be the Go type of x's dtype.

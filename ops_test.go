@@ -124,6 +124,23 @@ func TestIndexing(t *testing.T) {
 	}
 }
 
+// An axis of size 1 has one index that is right.
+func TestIndexOfSizeOne(t *testing.T) {
+	one := Of([]float32{1, 2}, 1, 2)
+	for name, x := range map[string]Tensor{
+		"take":    one.Take(Of([]int32{0, 5}, 2), 0),
+		"gather":  Gather(one, 0, Of([]int32{0, 5}, 1, 2)),
+		"scatter": Scatter(Of([]float32{1}, 1), 0, Of([]int32{5}, 1), Of([]float32{5}, 1)),
+		"add":     ScatterAdd(Of([]float32{1}, 1), 0, Of([]int32{5}, 1), Of([]float32{5}, 1)),
+	} {
+		var e *IndexError
+		if v, err := Values[float32](context.Background(), x); !errors.As(err, &e) || e.Index != 5 || e.Size != 1 {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
+	want[float32](t, one.Take(Of([]int32{0, 0}, 2), 0), 1, 2, 1, 2)
+}
+
 func TestSpecialValues(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	x := Of([]float32{-inf, -1000, 0, 1000, inf, nan}, 6)

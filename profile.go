@@ -124,6 +124,9 @@ type traceEvent struct {
 // (chrome://tracing, https://ui.perfetto.dev): a process a program, a line for
 // each run that others overlap.
 func (p *Profile) WriteTrace(w io.Writer) error {
+	if w == nil {
+		return errNilWriter
+	}
 	events := []traceEvent{}
 	if p != nil {
 		p.mu.Lock()

@@ -114,7 +114,8 @@ func (s *partition) key(n *ir.Node) bufferKey {
 func linear(idx []*loop.Expr, shape ir.Shape) *loop.Expr {
 	sum := loop.Int(0)
 	for i, st := range shape.Strides() {
-		if !shape[i].IsConst(1) {
+		// An index that data tells is kept for its check, though it is 0.
+		if !shape[i].IsConst(1) || idx[i].Kind == loop.KindIndex {
 			sum = loop.AddIndex(sum, loop.MulIndex(idx[i], loop.SizeOf(st)))
 		}
 	}
