@@ -22,10 +22,10 @@ import (
 type Options struct {
 	Model       string           // a folder, a file in it, or the name of a model in the local hub cache
 	FS          fs.FS            // a file system with the model at its root; used where Model is empty
-	Precision   sinter.Precision // 0: F32
+	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
 	Device      *sinter.Device   // nil: the best
 	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 2048
-	// Compile is passed on where it is set: NoOpt, Trace and Check.
+	// Compile is passed on where it is set: NoOpt, Trace and Check; Device and Precision are those above.
 	Compile sinter.Options
 }
 
@@ -75,12 +75,21 @@ func New(ctx context.Context, o Options) (*Encoder, error) {
 		return nil, err
 	}
 	co := o.Compile
-	co.Device, co.Precision = o.Device, o.Precision
+	co.Device, co.Precision = o.Device, o.precision()
 	if e.program, err = Compile(m, co); err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("embed: %w", err)
 	}
 	return e, nil
+}
+
+// precision is what was asked for: by the options, or else by the model.
+func (o Options) precision() sinter.Precision {
+	asks, ok := o.FS.(interface{ Precision() sinter.Precision })
+	if o.Precision == 0 && o.Model == "" && ok {
+		return asks.Precision()
+	}
+	return o.Precision
 }
 
 func open(o Options) (*model.Encoder, error) {

@@ -55,7 +55,13 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	gemm := sub("gemm", "Products of matrices", a.benchGemm)
 	gemm.Flags().IntVar(&f.draw, "draw", 0, "also so many random shapes")
 	gemm.Flags().Uint64Var(&f.seed, "seed", 1, "of the random shapes")
-	sub("fused", "Chains of pointwise operations and row kernels, from memory", a.benchFused)
+	fused := sub("fused", "Chains of pointwise operations and row kernels, from memory", a.benchFused)
+	fused.PreRunE = func(*cobra.Command, []string) error {
+		if d := a.settings.dtype; d != "" && d != dtypeOf(sinter.F32) {
+			return usagef("bench fused computes in f32, not in %s", d)
+		}
+		return nil
+	}
 	sub("embed", "The model, at several sizes", a.benchEmbed)
 	sub("compile", "Tracing and compiling the model", a.benchCompile)
 	return c
@@ -65,6 +71,7 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 type benchRun struct {
 	flags   benchFlags
 	isas    []string
+	dtypes  []string // that of --dtype, or all
 	threads []int
 	app     *app
 	end     time.Time
@@ -84,6 +91,10 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	b := &benchRun{flags: f, app: a, end: time.Now().Add(benchTime), devices: map[deviceKey]*sinter.Device{}}
 	if b.isas, err = a.benchISAs(f.isas); err != nil {
 		return err
+	}
+	b.dtypes = dtypeNames()
+	if d := a.settings.dtype; d != "" {
+		b.dtypes = []string{d}
 	}
 	if f.draw < 0 {
 		return usagef("--draw %d: use at least 0", f.draw)
@@ -160,7 +171,10 @@ func (b *benchRun) closeDevices() error {
 // measure times one of the cases left. Each gets its part of the time that is
 // left, and what others did not need.
 func (b *benchRun) measure(ctx context.Context, c bench.Case) error {
-	c.DType, c.Threads = b.app.settings.dtype, b.threads
+	c.Threads = b.threads
+	if c.DType == "" {
+		c.DType = dtypeOf(sinter.F32)
+	}
 	limit := time.Until(b.end) / time.Duration(max(1, b.left))
 	b.left--
 	if limit <= 0 {
@@ -193,6 +207,7 @@ type program struct {
 	inputs map[string]sinter.Tensor
 }
 
+// compile compiles g as it is written: for models alone, --dtype changes that.
 func (b *benchRun) compile(g *sinter.Graph, isa string, inputs map[string]sinter.Tensor) (*program, error) {
 	p := &program{map[int]*sinter.Program{}, inputs}
 	for _, threads := range b.threads {
@@ -201,7 +216,7 @@ func (b *benchRun) compile(g *sinter.Graph, isa string, inputs map[string]sinter
 			return nil, err
 		}
 		o := b.app.compileOptions()
-		o.Device = d
+		o.Device, o.Precision = d, sinter.F32
 		if p.run[threads], err = sinter.Compile(g, o); err != nil {
 			return nil, errors.Join(err, p.close())
 		}

@@ -56,19 +56,21 @@ func drawShapes(count int, seed uint64) []gemmShape {
 
 func (a *app) benchGemm(ctx context.Context, b *benchRun) error {
 	shapes := append(nineShapes(), drawShapes(b.flags.draw, b.flags.seed)...)
-	b.left = len(shapes) * len(b.isas)
+	b.left = len(shapes) * len(b.isas) * len(b.dtypes)
 	for _, s := range shapes {
 		for _, isa := range b.isas {
-			if err := b.gemm(ctx, s, isa); err != nil {
-				return err
+			for _, dtype := range b.dtypes {
+				if err := b.gemm(ctx, s, isa, dtype); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa string) (err error) {
-	o := gemmOperands(s, b.app.settings.dtype)
+func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa, dtype string) (err error) {
+	o := gemmOperands(s, dtype)
 	p, err := b.compile(sinter.Capture(o.product), isa, map[string]sinter.Tensor{"x": o.input})
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa string) (err error
 	defer func() { err = errors.Join(err, p.close()) }()
 	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
 	return b.measure(ctx, bench.Case{
-		Name: "gemm", Set: s.set, ISA: isa, Shape: []int{s.m, s.n, s.k},
+		Name: "gemm", Set: s.set, ISA: isa, DType: dtype, Shape: []int{s.m, s.n, s.k},
 		Work: flops / 1e9, Unit: "GFLOP/s", Flops: flops,
 		Read: o.size * (s.m*s.k + s.k*s.n), Written: 4 * s.m * s.n,
 		Run: p.once,

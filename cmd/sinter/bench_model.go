@@ -56,22 +56,24 @@ func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
 	if err != nil {
 		return err
 	}
-	b.left = len(embedShapes) * len(b.isas)
+	b.left = len(embedShapes) * len(b.isas) * len(b.dtypes)
 	reference, err := a.referenceEmbeddings(ctx, sizes)
 	if err != nil {
 		return err
 	}
 	for _, isa := range b.isas {
-		if err := b.embed(ctx, isa, sizes, reference); err != nil {
-			return err
+		for _, dtype := range b.dtypes {
+			if err := b.embed(ctx, isa, dtype, sizes, reference); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// embed measures one instruction set. Encoders and their packed weights are
-// given back before the next.
-func (b *benchRun) embed(ctx context.Context, isa string, sizes encoderSizes, reference map[int][]float32) (err error) {
+// embed measures one instruction set and number format. Encoders and their
+// packed weights are given back before the next.
+func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes encoderSizes, reference map[int][][]float32) (err error) {
 	encoders := map[int]*embed.Encoder{}
 	defer func() {
 		for _, e := range encoders {
@@ -84,14 +86,14 @@ func (b *benchRun) embed(ctx context.Context, isa string, sizes encoderSizes, re
 		if err != nil {
 			return err
 		}
-		if encoders[threads], err = b.app.encoderOn(ctx, d); err != nil {
+		if encoders[threads], err = b.app.encoderOn(ctx, d, dtype); err != nil {
 			return err
 		}
 	}
 	for _, shape := range embedShapes {
 		ids := embedIDs(shape[0], shape[1], sizes.Vocab)
 		err := b.measure(ctx, bench.Case{
-			Name: "embed", Set: "model", ISA: isa, Shape: shape[:],
+			Name: "embed", Set: "model", ISA: isa, DType: dtype, Shape: shape[:],
 			Work: float64(shape[0]), Unit: "seq/s", Flops: sizes.flops(shape[0], shape[1]),
 			Run: func(ctx context.Context, threads int) error {
 				_, err := encoders[threads].EncodeIDs(ctx, ids)
@@ -102,7 +104,7 @@ func (b *benchRun) embed(ctx context.Context, isa string, sizes encoderSizes, re
 				if err != nil {
 					return 0, err
 				}
-				return float64(embed.Cosine(vectors[0], reference[shape[1]])), nil
+				return meanCosine(vectors, reference[shape[1]]), nil
 			},
 		})
 		if err != nil {
@@ -112,41 +114,56 @@ func (b *benchRun) embed(ctx context.Context, isa string, sizes encoderSizes, re
 	return nil
 }
 
+// meanCosine compares embeddings with as many references as there are.
+func meanCosine(vectors, references [][]float32) float64 {
+	sum := 0.0
+	n := min(len(vectors), len(references))
+	for i := range n {
+		sum += float64(embed.Cosine(vectors[i], references[i]))
+	}
+	return sum / float64(n)
+}
+
 // encoderOn opens the model of the settings on a device.
-func (a *app) encoderOn(ctx context.Context, d *sinter.Device) (*embed.Encoder, error) {
-	o := embed.Options{Model: a.settings.model, Device: d, Compile: a.compileOptions()}
+func (a *app) encoderOn(ctx context.Context, d *sinter.Device, dtype string) (*embed.Encoder, error) {
+	o := embed.Options{Model: a.settings.model, Device: d, Precision: precisionOf(dtype), Compile: a.compileOptions()}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}
 	return embed.New(ctx, o)
 }
 
-// referenceEmbeddings has the interpreter embed the first text of each length.
-func (a *app) referenceEmbeddings(ctx context.Context, sizes encoderSizes) (_ map[int][]float32, err error) {
+// maxReferences is how many texts of a batch are compared: as many as the
+// interpreter embeds in seconds.
+const maxReferences = 4
+
+// referenceEmbeddings has the interpreter embed, in f32, the first texts of
+// each length.
+func (a *app) referenceEmbeddings(ctx context.Context, sizes encoderSizes) (_ map[int][][]float32, err error) {
 	d, err := sinter.Open("interp")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	e, err := a.encoderOn(ctx, d)
+	e, err := a.encoderOn(ctx, d, dtypeOf(sinter.F32))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	all := map[int][]float32{}
+	texts := map[int]int{} // compared, by length
 	for _, shape := range embedShapes {
-		if all[shape[1]] == nil {
-			vectors, err := e.EncodeIDs(ctx, embedIDs(1, shape[1], sizes.Vocab))
-			if err != nil {
-				return nil, err
-			}
-			all[shape[1]] = vectors[0]
+		texts[shape[1]] = max(texts[shape[1]], min(shape[0], maxReferences))
+	}
+	all := map[int][][]float32{}
+	for tokens, n := range texts {
+		if all[tokens], err = e.EncodeIDs(ctx, embedIDs(n, tokens, sizes.Vocab)); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// embedIDs draws texts; the first of a length is always the same.
+// embedIDs draws texts; the first of a length are always the same.
 func embedIDs(batch, tokens, vocab int) [][]int32 {
 	r := rand.New(rand.NewPCG(uint64(tokens), 2))
 	ids := make([][]int32, batch)
@@ -210,7 +227,7 @@ func (b *benchRun) compileRow(name, isa string, seconds []float64) bench.Row {
 	slices.Sort(seconds)
 	middle := seconds[len(seconds)/2]
 	return bench.Row{
-		Name: name, Shape: []int{}, DType: b.app.settings.dtype, ISA: isa, Threads: 1,
+		Name: name, Shape: []int{}, DType: b.app.dtype(), ISA: isa, Threads: 1,
 		Seconds: middle, Rate: 1 / middle, Unit: "programs/s", Set: "model",
 	}
 }

@@ -87,7 +87,7 @@ func (a *app) listDevices(ctx context.Context) error {
 // describe opens a device and looks at it.
 func (a *app) describe(ctx context.Context, info sinter.DeviceInfo) deviceRow {
 	kind, _, _ := strings.Cut(info.Name, ":")
-	row := deviceRow{ID: info.Name, Name: info.Description, Kind: kind, Features: []string{}, DTypes: dtypes}
+	row := deviceRow{ID: info.Name, Name: info.Description, Kind: kind, Features: []string{}, DTypes: dtypeNames()}
 	switch kind {
 	case "cpu":
 		describeCPU(&row)

@@ -116,7 +116,7 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
-	flops, bandwidth, err := machineLimits(isa, a.settings.dtype, threads)
+	flops, bandwidth, err := machineLimits(isa, a.dtype(), threads)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ type encoder struct {
 func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device.Close()) }
 
 func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
-	o := embed.Options{Model: a.settings.model, Compile: a.compileOptions()}
+	o := embed.Options{Model: a.settings.model, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}
@@ -71,7 +71,9 @@ func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
 	return &encoder{e, d}, nil
 }
 
-func (a *app) compileOptions() sinter.Options { return sinter.Options{NoOpt: a.settings.noOpt} }
+func (a *app) compileOptions() sinter.Options {
+	return sinter.Options{NoOpt: a.settings.noOpt, Precision: precisionOf(a.dtype())}
+}
 
 // openTokenizer reads a model's tokenizer and leaves its weights alone.
 func (a *app) openTokenizer() (*tokenizer.Tokenizer, error) {

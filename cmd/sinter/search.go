@@ -141,7 +141,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 		return err
 	}
 	result := searchResult{
-		Query: q.text, Model: a.modelName(), Device: e.device.Name(), DType: a.settings.dtype,
+		Query: q.text, Model: a.modelName(), Device: e.device.Name(), DType: a.dtype(),
 		Files: index.files, Chunks: len(index.passages), Embedded: len(index.passages), Skipped: skip,
 		Results: index.best(vectors[0], q.top),
 	}

@@ -31,7 +31,7 @@ type flags struct {
 func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.device, "device", "", "device to run on, as 'sinter device' lists them (default the best; $"+envDevice+")")
 	set.IntVar(&f.threads, "threads", 0, "threads the cpu may use (default all; $"+envThreads+")")
-	set.StringVar(&f.dtype, "dtype", "f32", "number format to compute in: f32")
+	set.StringVar(&f.dtype, "dtype", "", "number format that products of data with weights compute in: f32, bf16 or int8 (default what the model asks for, else f32)")
 	set.StringVar(&f.model, "model", "", "model: a folder, a file in it, or a name in the local hub cache (default "+defaultModelText+")")
 	set.BoolVar(&f.json, "json", false, "print JSON")
 	set.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings")
@@ -39,22 +39,18 @@ func (f *flags) register(set *pflag.FlagSet) {
 
 // settings are what flags and environment come to.
 type settings struct {
-	device  string // "auto" for the best
-	threads int    // 0: all
-	isa     string // instruction set of the cpu; "": the widest
-	model   string // "": the one in the binary
-	dtype   string
+	device  string   // "auto" for the best
+	threads int      // 0: all
+	isa     string   // instruction set of the cpu; "": the widest
+	model   string   // "": the one in the binary
+	dtype   string   // "": what the model asks for
 	noOpt   []string // passes to leave out
 	json    bool
 	quiet   bool
 }
 
-// The values that flags and variables may have.
-var (
-	dtypes        = []string{"f32"}
-	contractTypes = []string{"f32", "bf16", "f16", "int8", "int4"}
-	isas          = []string{"avx512", "avx2", "neon", "generic"}
-)
+// isas are the instruction sets that a variable may name.
+var isas = []string{"avx512", "avx2", "neon", "generic"}
 
 // resolve fills the settings: a flag goes before its variable. A value that
 // cannot be meant is an error that says where it stands.
@@ -74,11 +70,10 @@ func (a *app) resolve(cmd *cobra.Command) error {
 	if s.threads, err = a.threads(set("threads")); err != nil {
 		return err
 	}
-	if !slices.Contains(dtypes, s.dtype) {
-		if slices.Contains(contractTypes, s.dtype) {
-			return usagef("--dtype %s is not supported yet: use %s", s.dtype, strings.Join(dtypes, ", "))
+	if set("dtype") {
+		if err := checkDType(s.dtype); err != nil {
+			return err
 		}
-		return usagef("--dtype %q: use %s", s.dtype, strings.Join(dtypes, ", "))
 	}
 	if set("model") && s.model == "" {
 		return usagef("--model is empty: give a folder, a file, or a name in the hub cache")

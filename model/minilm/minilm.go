@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/sinterml/sinter"
 )
 
 //go:generate go run ./make -from $MINILM -to data
@@ -52,6 +54,13 @@ func (files) Open(name string) (fs.File, error) {
 	}
 	return f, nil
 }
+
+// Precision is what embed.New computes this model's products in where its
+// options do not say.
+const Precision = sinter.F32
+
+// Precision is what the model asks to be computed in.
+func (files) Precision() sinter.Precision { return Precision }
 
 // Bytes gives the bytes of the weights.
 func (files) Bytes(name string) ([]byte, bool) {
