@@ -172,6 +172,7 @@ func checkBindable(g *ir.Graph, leaves []ir.Leaf) error {
 type ProgramInfo struct {
 	Device    string
 	Kernels   int      // started by one run
+	Constant  int      // that depend on weights alone: run once for a set of them
 	CodeBytes int      // of generated code
 	Generic   []string // kernels that run without generated code
 }
@@ -182,7 +183,7 @@ func (p *Program) Info() ProgramInfo {
 		return ProgramInfo{}
 	}
 	i := p.module.Info()
-	return ProgramInfo{p.device.Name(), i.Kernels, i.CodeBytes, i.Generic}
+	return ProgramInfo{p.device.Name(), i.Kernels, i.Constant, i.CodeBytes, i.Generic}
 }
 
 // Close frees the program once what runs of it has ended.

@@ -35,6 +35,7 @@ type Module interface {
 // Info describes a compiled program.
 type Info struct {
 	Kernels   int // launches a run
+	Constant  int // kernels that run once for a set of weights
 	CodeBytes int
 	// Generic lists kernels that run without generated code.
 	Generic []string

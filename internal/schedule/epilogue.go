@@ -43,6 +43,9 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 		if !t.Op.Pointwise() { // a view costs nothing where it is read
 			continue
 		}
+		if !agree(s.origin[anchor.ID], s.origin[t.ID]) { // the product of weights is computed once
+			continue
+		}
 		if set := s.closed(t, anchor, at[t] != nil, candidates); set != nil && !s.laterRoots(t, set, anchor) {
 			return t, set
 		}

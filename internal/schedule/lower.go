@@ -11,13 +11,15 @@ import (
 // lowerAll makes the kernels of all groups, in an order in which each comes
 // after those it reads from.
 func (s *partition) lowerAll() (*Plan, error) {
+	order := s.order()
+	s.decideConstants(order)
 	p := &Plan{Graph: s.g}
 	bufs := &buffers{plan: p, at: map[bufferKey]int{}}
 	for i, l := range s.g.Leaves {
 		p.Buffers = append(p.Buffers, Buffer{Kind: LeafBuffer, Number: i, DType: l.Type.DType, Len: l.Type.Shape.Numel()})
 	}
-	bufs.outputs(s.g)
-	for _, g := range s.order() {
+	bufs.outputs(s)
+	for _, g := range order {
 		var made []lowered
 		var err error
 		if g.split {
@@ -31,10 +33,16 @@ func (s *partition) lowerAll() (*Plan, error) {
 			return nil, fmt.Errorf("lower %s: %w", groupName(g), err)
 		}
 		for _, m := range made {
-			p.Kernels = append(p.Kernels, m.number(bufs))
+			k := m.number(bufs)
+			k.Constant = g.constant
+			p.Kernels = append(p.Kernels, k)
 		}
 	}
-	return p, s.copies(p, bufs)
+	if err := s.copies(p, bufs); err != nil {
+		return nil, err
+	}
+	p.keepConstants()
+	return p, nil
 }
 
 // lowered is a kernel whose buffers have no numbers yet.
@@ -62,14 +70,14 @@ type buffers struct {
 }
 
 // outputs gives the first output that is computed by a kernel its buffer;
-// leaves and repeated outputs are copied at the end.
-func (b *buffers) outputs(g *ir.Graph) {
-	for i, n := range g.Outputs {
+// leaves, what is kept, and repeated outputs are copied at the end.
+func (b *buffers) outputs(s *partition) {
+	for i, n := range s.g.Outputs {
 		key := bufferKey{node: n}
 		if n.Op == ir.Get {
 			key = bufferKey{node: n.In[0], out: n.Attr.Out}
 		}
-		if _, ok := b.at[key]; ok || n.Op.Class() == ir.ClassLeaf && n.Op.HasLeaf() {
+		if _, ok := b.at[key]; ok || n.Op.Class() == ir.ClassLeaf && n.Op.HasLeaf() || s.keeps(n) {
 			continue
 		}
 		b.at[key] = b.add(OutputBuffer, i, key)
@@ -96,8 +104,8 @@ func (b *buffers) get(key bufferKey) int {
 	return b.at[key]
 }
 
-// copies adds a kernel for each output that no kernel stores: leaves, and
-// values that are outputs twice.
+// copies adds a kernel for each output that no kernel stores: leaves, results
+// of constant kernels, and values that are outputs twice.
 func (s *partition) copies(p *Plan, bufs *buffers) error {
 	stored := map[int]bool{}
 	for _, b := range p.Buffers {

@@ -102,7 +102,7 @@ func (p *Plan) Check() error {
 		written[i] = b.Kind == LeafBuffer
 	}
 	for i, k := range p.Kernels {
-		params := k.params()
+		params := k.Params()
 		if len(params) != len(k.Args) {
 			return fmt.Errorf("kernel %d %s: %d params, %d arguments", i, k.Name, len(params), len(k.Args))
 		}
@@ -130,6 +130,11 @@ func (p *Plan) Check() error {
 		for j, a := range k.Args {
 			if a >= 0 && params[j].Use != loop.Read {
 				written[a] = true
+			}
+		}
+		if k.Constant {
+			if err := p.checkConstant(k); err != nil {
+				return fmt.Errorf("kernel %d %s is constant, but %w", i, k.Name, err)
 			}
 		}
 	}

@@ -17,11 +17,14 @@ type partition struct {
 	users  [][]*ir.Node
 	out    []bool // by ID: is an output
 
+	origin []origin // by ID
 	root   []bool   // by ID
 	size   []int    // by ID: operations inlined into it, about
 	group  []*group // by ID, of roots
 	taken  []bool   // by ID: on the way from an anchor to what its kernel stores
 	groups []*group // by first member
+
+	decided bool // which groups are constant
 }
 
 // group is the roots that one kernel computes.
@@ -40,6 +43,9 @@ type group struct {
 	anchor *ir.Node
 	size   int               // operations that the members inline
 	spine  map[*ir.Node]bool // nodes from the anchor to the stored one
+
+	origin   origin // of the members
+	constant bool   // runs once for a set of weights
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
@@ -54,6 +60,7 @@ func newPartition(g *ir.Graph, o Options) *partition {
 }
 
 func (s *partition) run() error {
+	s.findOrigins()
 	s.markRoots()
 	for range 8 { // a new root may split groups, which may ask for more roots
 		s.makeGroups()
@@ -93,7 +100,7 @@ func (s *partition) markRoots() {
 		case ir.MatMul:
 			x, y := shortOperands(n)
 			s.needView(x)
-			if !constant(y) {
+			if !s.constant(y) {
 				s.needView(y)
 			}
 		case ir.Attention:
@@ -186,24 +193,6 @@ func (s *partition) needBuffer(n *ir.Node) {
 	}
 }
 
-// constant tells whether n depends on weights, bound values and constants
-// alone.
-func constant(n *ir.Node) bool {
-	switch n.Op {
-	case ir.Weight, ir.Bound, ir.Const, ir.Iota:
-		return true
-	}
-	if !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement {
-		return false
-	}
-	for _, in := range n.In {
-		if !constant(in) {
-			return false
-		}
-	}
-	return true
-}
-
 // makeGroups forms the kernels anew from the present roots.
 func (s *partition) makeGroups() {
 	s.group, s.taken = make([]*group, len(s.g.Nodes)), make([]bool, len(s.g.Nodes))
@@ -223,10 +212,11 @@ func (s *partition) makeGroups() {
 		if g != nil {
 			g.members = append(g.members, n)
 			g.size += s.size[n.ID]
+			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
 			continue
 		}
-		g = &group{members: []*ir.Node{n}, full: n.Shape, size: s.size[n.ID]}
+		g = &group{members: []*ir.Node{n}, full: n.Shape, size: s.size[n.ID], origin: s.origin[n.ID]}
 		if n.Op.Class() == ir.ClassReduce {
 			g.rows, g.full, g.axes, g.split = true, n.In[0].Shape, n.Attr.Axes, s.splits(n)
 		}
@@ -243,7 +233,7 @@ func (s *partition) add(g *group) {
 
 // anchorGroup makes the kernel of an anchor and what it absorbs behind it.
 func (s *partition) anchorGroup(n *ir.Node) {
-	g := &group{members: []*ir.Node{n}, anchor: n}
+	g := &group{members: []*ir.Node{n}, anchor: n, origin: s.origin[n.ID]}
 	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") && !s.out[n.ID] {
 		if tail, spine := s.epilogue(n); tail != nil {
 			s.root[tail.ID] = true
@@ -264,7 +254,7 @@ func (s *partition) joinRows(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if !g.rows || g.size+s.size[n.ID] > 2*maxInlined || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+		if !g.rows || !agree(g.origin, s.origin[n.ID]) || g.size+s.size[n.ID] > 2*maxInlined || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
 			continue
 		}
 		if g.split && !s.splitMember(n, g) {
@@ -446,7 +436,7 @@ func (s *partition) joinPointwise(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || g.size+s.size[n.ID] > 2*maxInlined || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
+		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || g.size+s.size[n.ID] > 2*maxInlined || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
 			continue
 		}
 		if s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {

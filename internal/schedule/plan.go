@@ -23,9 +23,11 @@ type Plan struct {
 type BufferKind uint8
 
 const (
-	LeafBuffer   BufferKind = iota + 1 // bound to a leaf, read only
-	OutputBuffer                       // bound to an output
-	TempBuffer                         // in the run's arena
+	LeafBuffer     BufferKind = iota + 1 // bound to a leaf, read only
+	OutputBuffer                         // bound to an output
+	TempBuffer                           // in the run's arena
+	ConstantBuffer                       // written by a constant kernel, kept with the weights
+	InterimBuffer                        // between constant kernels
 )
 
 // Buffer is one array of a plan.
@@ -44,6 +46,8 @@ type Kernel struct {
 	Args   []int      // a buffer for each of Work's params; -1 for scratch
 	Nodes  []*ir.Node // what it computes, in order
 	Checks []Check    // one for each status word
+
+	Constant bool // depends on weights alone: runs once for a set of them
 }
 
 // Work is what a kernel does: *loop.Kernel, *template.Gemm,
@@ -73,7 +77,8 @@ func (h *Host) String() string {
 // Options are the parts of scheduling that can be left out, by name in NoOpt:
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
 // "split" (reductions to few results in parts), "epilogue" (work after an
-// anchor), "pack-memory" (temps share memory).
+// anchor), "constants" (what depends on weights alone is computed once),
+// "pack-memory" (temps share memory).
 type Options struct {
 	NoOpt []string
 	// Anchors lists the anchors the target has templates for; others must
@@ -84,7 +89,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "pack-memory"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "pack-memory"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {
@@ -122,11 +127,19 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, "output %d", buf.Number)
 		case TempBuffer:
 			fmt.Fprintf(&b, "temp live %d-%d", buf.First, buf.Last)
+		case ConstantBuffer:
+			b.WriteString("constant")
+		case InterimBuffer:
+			b.WriteString("interim")
 		}
 		fmt.Fprintf(&b, " %v[%v]\n", buf.DType, buf.Len)
 	}
 	for i, k := range p.Kernels {
-		fmt.Fprintf(&b, "k%d %s(", i, k.Name)
+		fmt.Fprintf(&b, "k%d ", i)
+		if k.Constant {
+			b.WriteString("constant ")
+		}
+		fmt.Fprintf(&b, "%s(", k.Name)
 		for j, a := range k.Args {
 			if j > 0 {
 				b.WriteString(", ")
@@ -146,8 +159,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// params are the buffers that the kernel's work takes.
-func (k *Kernel) params() []loop.Param {
+// Params are the buffers that the kernel's work takes.
+func (k *Kernel) Params() []loop.Param {
 	switch w := k.Work.(type) {
 	case *loop.Kernel:
 		return w.Params

@@ -16,7 +16,8 @@ import (
 )
 
 // run executes a plan in the loop interpreter, with the temps in one arena as
-// a device has them.
+// a device has them. Constant kernels run before all others, which find nothing
+// of what these leave but what is to be kept.
 func run(p *Plan, env ir.Env, leaves [][]byte, share bool) ([][]byte, error) {
 	arena, err := p.Pack(env, share)
 	if err != nil {
@@ -38,11 +39,23 @@ func run(p *Plan, env ir.Env, leaves [][]byte, share bool) ([][]byte, error) {
 			outputs[b.Number] = mem[i]
 		case TempBuffer:
 			mem[i] = memory[arena.Offsets[i]:][:n:n]
+		case ConstantBuffer, InterimBuffer:
+			mem[i] = make([]byte, n)
 		}
 	}
-	for _, k := range p.Kernels {
-		if err := runKernel(k, env, mem); err != nil {
-			return nil, fmt.Errorf("%s: %w", k.Name, err)
+	for _, constant := range []bool{true, false} {
+		for _, k := range p.Kernels {
+			if k.Constant != constant {
+				continue
+			}
+			if err := runKernel(k, env, mem); err != nil {
+				return nil, fmt.Errorf("%s: %w", k.Name, err)
+			}
+		}
+		for i, b := range p.Buffers {
+			if b.Kind == InterimBuffer {
+				mem[i] = nil
+			}
 		}
 	}
 	return outputs, nil
@@ -112,9 +125,9 @@ func TestRandomGraphs(t *testing.T) {
 		if err != nil {
 			continue // an index out of range, or a division by zero
 		}
-		for i, off := range [][]string{nil, {"all"}, {"rows"}, {"epilogue"}, nil, {"rows"}} {
+		for i, off := range [][]string{nil, {"all"}, {"rows"}, {"epilogue"}, {"constants"}, nil, {"rows"}} {
 			o := Options{NoOpt: off, Anchors: anchors}
-			if i >= 4 {
+			if i >= 5 {
 				o.limits = tinyParts(rng)
 			}
 			p, err := Build(g, o)

@@ -1,6 +1,10 @@
 package schedule
 
-import "github.com/sinterml/sinter/internal/ir"
+import (
+	"maps"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // Weights of recomputing a value instead of keeping it, in units of a simple
 // instruction. A value above recomputeLimit that several kernels need gets
@@ -50,40 +54,61 @@ func (s *partition) cost(n *ir.Node) int {
 }
 
 // shareExpensive makes roots of inlined nodes that would be computed in more
-// than one kernel, or again and again along an expanded axis, at a high price.
-// It reports whether it made any.
+// than one kernel, or again and again along an expanded axis, at a high price;
+// of those that depend on weights alone also where it is one kernel, in each
+// run. It reports whether it made any.
 func (s *partition) shareExpensive() bool {
-	in := make([]map[*group]bool, len(s.g.Nodes)) // the kernels that compute a node
+	in := make([]map[*group]bool, len(s.g.Nodes))   // the kernels that compute a node
+	each := make([]map[*group]bool, len(s.g.Nodes)) // those of them that do so in each run
 	changed := false
 	for i := len(s.g.Nodes) - 1; i >= 0; i-- {
 		n := s.g.Nodes[i]
 		if s.isBuffer(n) || n.Op.Class() == ir.ClassLeaf {
 			continue
 		}
-		set := map[*group]bool{}
+		set, runs := map[*group]bool{}, map[*group]bool{}
 		again := false
 		for _, u := range s.users[i] {
 			if s.root[u.ID] {
 				set[s.group[u.ID]] = true
+				if !s.onceFor(n, u) {
+					runs[s.group[u.ID]] = true
+				}
 			} else {
-				for g := range in[u.ID] {
-					set[g] = true
+				maps.Copy(set, in[u.ID])
+				if u.Op != ir.Gather || n != u.In[0] || n == u.In[1] { // reads but some of n
+					maps.Copy(runs, each[u.ID])
 				}
 			}
 			again = again || u.Op == ir.Expand && s.repeats(n, u, set)
 		}
-		in[i] = set
-		if !n.Op.Pointwise() || len(set) < 2 && !again || constant(n) {
-			continue
-		}
-		c := s.cost(n)
-		if len(set) > 1 && c > recomputeLimit || again && c > functionCost {
+		in[i], each[i] = set, runs
+		if n.Op.Pointwise() && s.worthRoot(n, len(set), len(runs), again) {
 			s.root[i] = true
-			in[i] = nil
+			in[i], each[i] = nil, nil
 			changed = true
 		}
 	}
 	return changed
+}
+
+// worthRoot tells whether the value of n is better kept in memory than computed
+// by so many kernels, some of which run each time.
+func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
+	switch {
+	case s.origin[n.ID] == weights:
+		return runs > 0 && s.cost(n) > recomputeLimit && s.small(s.bytes(n), n)
+	case kernels < 2 && !again || s.constant(n):
+		return false
+	}
+	c := s.cost(n)
+	return kernels > 1 && c > recomputeLimit || again && c > functionCost
+}
+
+// onceFor tells whether the kernel of u computes n, which it reads, once for a
+// set of weights: it is constant, or packs n.
+func (s *partition) onceFor(n, u *ir.Node) bool {
+	return s.origin[u.ID] == weights || u.Op == ir.MatMul && n == u.In[1] && n != u.In[0] && s.constant(n)
 }
 
 // repeats tells whether expanding n to u computes n several times over: not

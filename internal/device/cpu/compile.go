@@ -163,7 +163,7 @@ func splitSwitches(names []string) (rewrites, schedules []string, err error) {
 // build makes a module from a plan.
 func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*module, error) {
 	c := &compiler{device: d, machine: machine, isa: d.target(), slab: &slab{}, made: map[string]kernel{}, listed: o.Trace != nil}
-	m := &module{device: d, plan: plan, slab: c.slab, share: true, slots: make(chan struct{}, maxRuns)}
+	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
 	}
@@ -174,6 +174,9 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 			return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 		m.kernels = append(m.kernels, code)
+		if !k.Constant {
+			m.each = append(m.each, len(m.kernels)-1)
+		}
 		if o.Trace != nil {
 			fmt.Fprintf(&loops, "%v\n", work(k))
 		}
@@ -185,7 +188,8 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 		o.Trace("loops", loops.String())
 		o.Trace("code", c.listing.String())
 	}
-	m.info = device.Info{Kernels: len(plan.Kernels), CodeBytes: len(c.slab.text), Generic: c.generic}
+	m.recipes = c.recipes(plan)
+	m.info = device.Info{Kernels: len(m.each), Constant: len(plan.Kernels) - len(m.each), CodeBytes: len(c.slab.text), Generic: c.generic}
 	m.listing = c.listing.String()
 	m.refs.Store(1)
 	return m, nil
@@ -206,9 +210,12 @@ func work(k *schedule.Kernel) fmt.Stringer {
 	return nil
 }
 
+// kernelText is equal for kernels that compute the same.
+func kernelText(k *schedule.Kernel) string { return fmt.Sprintf("%T %v", k.Work, work(k)) }
+
 // kernel compiles k, or finds an equal one.
 func (c *compiler) kernel(k *schedule.Kernel) (kernel, error) {
-	key := fmt.Sprintf("%T %v", k.Work, work(k))
+	key := kernelText(k)
 	if g, ok := k.Work.(*template.Gemm); ok {
 		key += fmt.Sprint(g.ConstY)
 	}

@@ -48,4 +48,7 @@ func (k *kept) drop() {
 			b.kept.CompareAndDelete(k.key, k)
 		}
 	}
+	if c, ok := k.value.(*constant); ok {
+		c.close()
+	}
 }

@@ -29,6 +29,9 @@ type module struct {
 	graph      *ir.Graph // as it was handed in, leaves numbered
 	plan       *schedule.Plan
 	kernels    []kernel // of each kernel of the plan
+	each       []int    // the kernels that every run starts
+	recipes    []*recipe
+	own        *buffer // stands in for weights where an expression of them reads none
 	slab       *slab
 	conditions conditions // on what is bound
 	share      bool       // temps share memory
@@ -68,10 +71,14 @@ func (m *module) retain() bool {
 }
 
 func (m *module) release() error {
-	if m.refs.Add(-1) == 0 && m.slab.code != nil {
-		return m.slab.code.Close()
+	if m.refs.Add(-1) > 0 {
+		return nil
 	}
-	return nil
+	err := m.own.Close()
+	if m.slab.code != nil {
+		err = errors.Join(err, m.slab.code.Close())
+	}
+	return err
 }
 
 // binding is what kernels of one run are bound to.
@@ -141,7 +148,7 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	return done{m.run(ctx, b)}, nil
 }
 
-// run binds every kernel and runs them as one submission.
+// run runs the program once.
 func (m *module) run(ctx context.Context, b *device.Bound) error {
 	if err := m.conditions.sizes(b.Env); err != nil {
 		return err
@@ -153,21 +160,30 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 	if err != nil {
 		return err
 	}
-	if err := m.emptyIndexed(mem, b.Env); err != nil {
-		return err
-	}
 	if err := m.conditions.offsets(b); err != nil {
 		return err
 	}
+	if err := m.constants(ctx, b, mem); err != nil {
+		return err
+	}
+	if err := m.emptyIndexed(mem, b.Env); err != nil {
+		return err
+	}
+	return m.execute(ctx, b, mem, m.each)
+}
+
+// execute binds kernels and runs them as one submission.
+func (m *module) execute(ctx context.Context, b *device.Bound, mem []place, kernels []int) error {
 	r := &binding{module: m, env: b.Env, workers: m.device.workers()}
 	defer r.close()
 	slots := 0
-	for _, k := range m.plan.Kernels {
-		slots += len(k.Checks)
+	for _, n := range kernels {
+		slots += len(m.plan.Kernels[n].Checks)
 	}
 	status := make([]int64, slots)
-	steps := make([]jit.Step, len(m.kernels))
-	for i, k := range m.plan.Kernels {
+	steps := make([]jit.Step, len(kernels))
+	for i, n := range kernels {
+		k := m.plan.Kernels[n]
 		r.kernel = k
 		r.status, status = status[:len(k.Checks)], status[len(k.Checks):]
 		r.params, r.ptrs = make([]*buffer, len(k.Args)), make([]unsafe.Pointer, len(k.Args))
@@ -176,20 +192,22 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 				r.params[j], r.ptrs[j] = mem[a].buffer, mem[a].at
 			}
 		}
-		if steps[i], err = m.kernels[i].bind(r); err != nil {
+		var err error
+		if steps[i], err = m.kernels[n].bind(r); err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 	}
+	var err error
 	if b.Record != nil {
-		err = m.runTimed(ctx, b, steps, r.workers)
+		err = m.runTimed(ctx, b, steps, kernels, r.workers)
 	} else {
 		err = m.device.pool.RunSteps(ctx, steps, r.workers)
 	}
-	runtime.KeepAlive(b)
+	runtime.KeepAlive(b) // and what is kept with its weights
 	if err != nil {
 		return err
 	}
-	err = m.indexErrors(steps, mem, b.Env)
+	err = m.indexErrors(steps, kernels, mem, b.Env)
 	var division *device.DivisionError
 	if errors.As(err, &division) {
 		return m.findDivision(ctx, b)
@@ -199,13 +217,13 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 
 // place is where a buffer of the plan lies in one run.
 type place struct {
-	buffer *buffer // nil for temps
+	buffer *buffer // nil for temps, and between constant kernels
 	at     unsafe.Pointer
 	bytes  []byte
 }
 
-// memory finds the memory of every buffer of the plan and checks what was
-// bound.
+// memory finds the memory of every buffer of the plan, but for what constant
+// kernels compute, and checks what was bound.
 func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
 	layout, err := m.arena(b.Env)
 	if err != nil {
@@ -226,11 +244,13 @@ func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
 	}
 	mem := make([]place, len(m.plan.Buffers))
 	for i, buf := range m.plan.Buffers {
-		n, err := buf.Len.Eval(b.Env)
+		if buf.Kind == schedule.ConstantBuffer || buf.Kind == schedule.InterimBuffer {
+			continue
+		}
+		n, err := m.bytes(i, b)
 		if err != nil {
 			return nil, arena, err
 		}
-		n *= buf.DType.Size()
 		if buf.Kind == schedule.TempBuffer {
 			at := layout.Offsets[i]
 			mem[i] = place{at: unsafe.Pointer(&arena.Bytes()[at]), bytes: arena.Bytes()[at:][:n]}

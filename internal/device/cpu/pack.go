@@ -75,15 +75,16 @@ func loads(e *loop.Expr) []int {
 	return all
 }
 
-// packKey tells with which buffers a Y that depends on leaves alone is kept when
-// packed, and under which name; none if Y may change from run to run.
+// packKey tells with which buffers a Y that depends on leaves, and on what is
+// computed once from them, is kept when packed, and under which name; none if Y
+// may change from run to run.
 func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (from []*buffer, what string) {
 	if !g.ConstY {
 		return nil, ""
 	}
 	for _, param := range loads(g.Y) {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
-		if buf.Kind != schedule.LeafBuffer || r.params[param] == nil {
+		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer {
 			return nil, "" // computed by another kernel of this run
 		}
 		from = append(from, r.params[param])

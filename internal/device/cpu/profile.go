@@ -34,26 +34,26 @@ func (s *timedStep) Do(worker, task int) (err error) {
 	return err
 }
 
-// runTimed is a run that is recorded.
-func (m *module) runTimed(ctx context.Context, b *device.Bound, steps []jit.Step, workers int) error {
+// runTimed is a run that is recorded, of these kernels of the plan.
+func (m *module) runTimed(ctx context.Context, b *device.Bound, steps []jit.Step, kernels []int, workers int) error {
 	timed, list := make([]timedStep, len(steps)), make([]jit.Step, len(steps))
 	epoch := time.Now()
 	for i, s := range steps {
 		t := &timed[i]
 		t.Step, t.ctx, t.epoch = s, ctx, epoch
-		t.labels = pprof.Labels("kernel", m.plan.Kernels[i].Name, "number", strconv.Itoa(i))
+		t.labels = pprof.Labels("kernel", m.plan.Kernels[kernels[i]].Name, "number", strconv.Itoa(kernels[i]))
 		list[i] = t
 	}
 	if err := m.device.pool.RunSteps(ctx, list, workers); err != nil {
 		return err
 	}
 	all := make([]device.KernelRun, len(steps))
-	for i := range timed {
+	for i, n := range kernels {
 		t := &timed[i]
-		k := device.KernelRun{Number: i, Name: m.plan.Kernels[i].Name, Tasks: t.Tasks()}
+		k := device.KernelRun{Number: n, Name: m.plan.Kernels[n].Name, Tasks: t.Tasks()}
 		k.Start = epoch.Add(time.Duration(t.begin.Load()))
 		k.End = epoch.Add(time.Duration(max(t.begin.Load(), t.last.Load())))
-		k.Operations, k.Read, k.Written = m.cost(i, t.Step, b.Env)
+		k.Operations, k.Read, k.Written = m.cost(n, t.Step, b.Env)
 		all[i] = k
 	}
 	b.Record.Record(m, all)

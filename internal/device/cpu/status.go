@@ -16,8 +16,9 @@ type checker interface{ flags() []int64 }
 // indexErrors turns status words that kernels set into errors. A kernel has
 // only told that an index was outside; which one is found by looking at them
 // again.
-func (m *module) indexErrors(steps []jit.Step, mem []place, env ir.Env) error {
-	for i, k := range m.plan.Kernels {
+func (m *module) indexErrors(steps []jit.Step, kernels []int, mem []place, env ir.Env) error {
+	for i, n := range kernels {
+		k := m.plan.Kernels[n]
 		c, ok := steps[i].(checker)
 		if !ok {
 			continue
