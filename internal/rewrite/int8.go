@@ -51,9 +51,10 @@ type int8Rows struct {
 //
 //	|x - scale*(q - zero)| <= scale * (1/2 + 2^-13)
 func (r *rewriter) quantiseRows(x *ir.Node) int8Rows {
-	axis := len(x.Shape) - 1
-	row := ir.Type{DType: ir.F32, Shape: narrowed(x.Shape, axis)}
-	over := ir.Attr{Axes: []int{axis}}
+	v := viewRows(x)
+	x = v.base
+	row := ir.Type{DType: ir.F32, Shape: narrowed(x.Shape, v.axes...)}
+	over := ir.Attr{Axes: v.axes}
 	zero := r.number(row, 0)
 	low := r.op(ir.Min, r.make(ir.ReduceMin, over, x), zero)
 	high := r.op(ir.Max, r.make(ir.ReduceMax, over, x), zero)
@@ -66,7 +67,8 @@ func (r *rewriter) quantiseRows(x *ir.Node) int8Rows {
 	// on whether the pass fma is on. The cast saturates; it makes NaN 0, but
 	// then the scale is NaN too.
 	steps := r.op(ir.FMA, x, r.expand(inverse, x.Shape), r.expand(point, x.Shape))
-	return int8Rows{q: r.cast(ir.U8, r.op(ir.Round, steps)), scale: scale, zero: r.cast(ir.I32, point)}
+	q := r.cast(ir.U8, r.op(ir.Round, steps))
+	return int8Rows{q: r.moved(v, q), scale: r.moved(v, scale), zero: r.moved(v, r.cast(ir.I32, point))}
 }
 
 // int8Columns is weights [..., K, N] as scale * q.

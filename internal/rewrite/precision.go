@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -91,10 +92,12 @@ func minSides(n *ir.Node) bool {
 
 func lastDim(n *ir.Node) ir.Dim { return n.Shape[len(n.Shape)-1] }
 
-// narrowed is a shape with one element along an axis.
-func narrowed(s ir.Shape, axis int) ir.Shape {
-	t := append(ir.Shape(nil), s...)
-	t[axis] = ir.N(1)
+// narrowed is a shape with one element along axes.
+func narrowed(s ir.Shape, axes ...int) ir.Shape {
+	t := slices.Clone(s)
+	for _, a := range axes {
+		t[a] = ir.N(1)
+	}
 	return t
 }
 
