@@ -33,10 +33,13 @@ type KernelProfile struct {
 	Name    string // of the operations it does
 	Runs    int
 	Time    time.Duration // of all runs
-	// Operations of arithmetic on elements, a multiply-add being two, and
-	// bytes read and written: what all runs could not do without. Zero where
-	// that is not known.
-	Operations, Read, Written float64
+	// What all runs could not do without, zero where that is not known:
+	// Products are the multiplications and additions of matrix products, on
+	// numbers of Format (f32, bf16 or int8), Operations those and others of
+	// the work around them, a multiply-add being two.
+	Products, Operations float64
+	Format               string
+	Read, Written        float64 // bytes
 }
 
 type profileKey struct{}
@@ -93,11 +96,12 @@ func (p *Profile) Kernels() []KernelProfile {
 				if !ok {
 					i = len(all)
 					at[key] = i
-					all = append(all, KernelProfile{Program: program, Number: k.Number, Name: k.Name})
+					all = append(all, KernelProfile{Program: program, Number: k.Number, Name: k.Name, Format: k.Format})
 				}
 				sum := &all[i]
 				sum.Runs++
 				sum.Time += k.End.Sub(k.Start)
+				sum.Products += k.Products
 				sum.Operations += k.Operations
 				sum.Read += k.Read
 				sum.Written += k.Written
@@ -160,7 +164,7 @@ func (p *Profile) events() []traceEvent {
 			events = append(events, traceEvent{
 				Name: k.Name, Category: "kernel", Phase: "X", Process: r.program, Thread: line,
 				Begin: microseconds(k.Start.Sub(epoch)), Duration: microseconds(k.End.Sub(k.Start)),
-				Args: map[string]any{"number": k.Number, "tasks": k.Tasks, "operations": k.Operations, "read": k.Read, "written": k.Written},
+				Args: map[string]any{"number": k.Number, "tasks": k.Tasks, "products": k.Products, "operations": k.Operations, "read": k.Read, "written": k.Written},
 			})
 		}
 	}

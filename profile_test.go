@@ -53,9 +53,8 @@ func TestProfile(t *testing.T) {
 		}
 		if kernel.Name == "matmul" {
 			found = true
-			// A multiply-add for each k, and the sum of a block added to the total.
-			if want := float64(goroutines * runs * (2*m*k*n + m*n)); kernel.Operations != want {
-				t.Errorf("a product of %v operations, want %v", kernel.Operations, want)
+			if want := float64(goroutines * runs * 2 * m * k * n); kernel.Products != want || kernel.Operations != 0 || kernel.Format != "f32" {
+				t.Errorf("a product of %v multiplications and additions on %s, and %v operations; want %v", kernel.Products, kernel.Format, kernel.Operations, want)
 			}
 			if want := float64(goroutines * runs * 4 * (m*k + k*n)); kernel.Read != want {
 				t.Errorf("a product read %v bytes, want %v", kernel.Read, want)

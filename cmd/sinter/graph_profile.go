@@ -116,21 +116,26 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
-	flops, bandwidth, err := machineLimits(isa, a.dtype(), threads)
-	if err != nil {
-		return nil, err
-	}
+	peaks := map[string]float64{"f32": 0}
 	sum := 0.0
 	for _, k := range kernels {
 		sum += k.Time.Seconds()
+		peaks[cmp.Or(k.Format, "f32")] = 0
+	}
+	bandwidth, err := machineLimits(isa, threads, peaks)
+	if err != nil {
+		return nil, err
 	}
 	var rows []profiled
 	for _, k := range kernels {
 		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(k.Runs), Part: k.Time.Seconds() / sum}
 		bytes := k.Read + k.Written
 		if k.Time > 0 {
-			r.Rate, r.Bytes = k.Operations/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
-			least := k.Operations / flops
+			r.Rate, r.Bytes = (k.Products+k.Operations)/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
+			least := k.Operations / peaks["f32"]
+			if k.Products > 0 {
+				least += k.Products / peaks[k.Format]
+			}
 			if bytes/float64(k.Runs) > float64(bench.ThisMachine().L3) {
 				least = max(least, bytes/bandwidth)
 			}
@@ -141,25 +146,31 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 	return rows, nil
 }
 
-// machineLimits measures operations, those of products of a dtype, and bytes a
-// second.
-func machineLimits(isa, dtype string, threads int) (flops, bandwidth float64, err error) {
-	peak, err := bench.NewPeak(isa, dtype)
-	if err != nil {
-		return 0, 0, err
+// machineLimits measures operations a second for each format of peaks, and
+// bytes a second.
+func machineLimits(isa string, threads int, peaks map[string]float64) (bandwidth float64, err error) {
+	const rounds = 3
+	for format := range peaks {
+		peak, err := bench.NewPeak(isa, format)
+		if err != nil {
+			return 0, err
+		}
+		for range rounds {
+			peaks[format] = max(peaks[format], peak.Rate(threads, 5*time.Millisecond))
+		}
+		if err := peak.Close(); err != nil {
+			return 0, err
+		}
 	}
-	defer func() { err = errors.Join(err, peak.Close()) }()
-	size := max(2*bench.ThisMachine().L3, 32<<20)
-	stream, err := bench.NewStream(size, 0)
+	stream, err := bench.NewStream(max(2*bench.ThisMachine().L3, 32<<20), 0)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	for range 3 {
-		flops = max(flops, peak.Rate(threads, 5*time.Millisecond))
+	for range rounds {
 		bandwidth = max(bandwidth, stream.Rate(threads))
 	}
-	return flops, bandwidth, nil
+	return bandwidth, nil
 }
 
 // printProfile prints kernels of one name as one line, the longest first.

@@ -8,10 +8,15 @@ type KernelRun struct {
 	Name       string
 	Start, End time.Time // of its first and last task
 	Tasks      int
-	// Operations and bytes that the kernel cannot do without at the sizes of
-	// the run; 0 where they depend on values.
-	Operations, Read, Written float64
+	// Work that the kernel cannot do without at the sizes of the run; 0 where
+	// it depends on values. Products are the multiplications and additions of
+	// a matrix product on operands of Format, Operations all others.
+	Products, Operations float64
+	Format               string  // f32, bf16 or int8
+	Read, Written        float64 // bytes
 }
 
 // Recorder gets the kernels of a run, in order, when it has ended well.
-type Recorder interface{ Record(m Module, kernels []KernelRun) }
+type Recorder interface {
+	Record(m Module, kernels []KernelRun)
+}

@@ -53,61 +53,88 @@ func (m *module) runTimed(ctx context.Context, b *device.Bound, steps []jit.Step
 		k := device.KernelRun{Number: n, Name: m.plan.Kernels[n].Name, Tasks: t.Tasks()}
 		k.Start = epoch.Add(time.Duration(t.begin.Load()))
 		k.End = epoch.Add(time.Duration(max(t.begin.Load(), t.last.Load())))
-		k.Operations, k.Read, k.Written = m.cost(n, t.Step, b.Env)
+		m.cost(&k, t.Step, b.Env)
 		all[i] = k
 	}
 	b.Record.Record(m, all)
 	return nil
 }
 
-// cost is what kernel i has to do and to move; zeros where that depends on
-// values. s is its step after the run.
-func (m *module) cost(i int, s jit.Step, env ir.Env) (operations, read, written float64) {
+// cost fills in what a kernel has to do and to move, where that does not depend
+// on values. s is its step after the run.
+func (m *module) cost(run *device.KernelRun, s jit.Step, env ir.Env) {
 	var k *loop.Kernel
-	switch work := m.plan.Kernels[i].Work.(type) {
+	var cost loop.Cost
+	var err error
+	switch work := m.plan.Kernels[run.Number].Work.(type) {
 	case *loop.Kernel:
-		k = work
+		k = loop.Expand(work)
+		cost, err = loop.CostOf(k, env)
 	case *template.Gemm:
 		k = work.Loops()
+		if cost, err = loop.CostOf(k, env); err == nil {
+			run.Products, cost.Operations, err = gemmOperations(work, env)
+		}
+		run.Format = formatNames[work.Format()]
 	case *template.Attention:
-		k = work.Loops()
+		a := s.(*attentionStep) // whose loops' bounds are values
+		k, cost = work.Loops(), a.traffic()
+		run.Products, run.Format = a.multiplications(), formatNames[template.Single]
 	default:
-		return 0, 0, 0
+		return
 	}
-	k = loop.Expand(k)
-	c, err := loop.CostOf(k, env)
-	if a, ok := s.(*attentionStep); ok { // its loops' bounds are values
-		c = a.cost(len(k.Params))
-	} else if err != nil {
-		return 0, 0, 0
-	}
-	read, written, err = c.Bytes(k, env)
 	if err != nil {
-		return 0, 0, 0
+		return
 	}
-	return c.Operations, read, written
+	if read, written, err := cost.Bytes(k, env); err == nil {
+		run.Operations, run.Read, run.Written = cost.Operations, read, written
+	}
 }
 
-// cost is that of the two products, and all that is read and written once.
-func (s *attentionStep) cost(params int) loop.Cost {
-	c := loop.Cost{Reads: make([]float64, params), Writes: make([]float64, params)}
-	for i := range s.work.Params {
-		if s.work.Params[i].Use == loop.Read {
+var formatNames = map[template.Format]string{template.Single: "f32", template.BF16: "bf16", template.Bytes: "int8"}
+
+// gemmOperations counts the products and the epilogue. What brings the operands
+// into order is done once a value, not once a product.
+func gemmOperations(g *template.Gemm, env ir.Env) (products, others float64, err error) {
+	var n [4]int
+	for i, d := range []ir.Dim{g.BatchSize, g.Rows, g.Cols, g.K} {
+		if n[i], err = d.Eval(env); err != nil {
+			return 0, 0, err
+		}
+	}
+	bare := *g
+	bare.X, bare.Y, bare.K = loop.Const(g.X.DType, 0), loop.Const(g.Y.DType, 0), ir.N(0)
+	c, err := loop.CostOf(loop.Expand(bare.Loops()), env)
+	return 2 * float64(n[0]) * float64(n[1]) * float64(n[2]) * float64(n[3]), c.Operations, err
+}
+
+// traffic is each param, read or written once.
+func (s *attentionStep) traffic() loop.Cost {
+	params := s.work.Loops().Params
+	c := loop.Cost{Reads: make([]float64, len(params)), Writes: make([]float64, len(params))}
+	for i, p := range params {
+		if p.Use == loop.Read {
 			c.Reads[i] = math.Inf(1) // as much as it holds
 		} else {
 			c.Writes[i] = math.Inf(1)
 		}
 	}
+	return c
+}
+
+// multiplications counts those of the two products, and additions.
+func (s *attentionStep) multiplications() float64 {
+	n := 0
 	for seq := range s.sequences.count {
 		rows, err := s.sequences.of(seq)
 		if err != nil {
-			return c // the run has failed
+			return 0 // and the run has failed
 		}
 		chunk := &attentionChunk{sequenceRows: rows, seq: seq}
 		for q := range rows.q1 - rows.q0 {
 			r := s.visible(chunk, q)
-			c.Operations += float64(2 * s.work.Heads * (s.work.Width + s.work.VWidth) * (r.to - r.from))
+			n += 2 * s.work.Heads * (s.work.Width + s.work.VWidth) * (r.to - r.from)
 		}
 	}
-	return c
+	return float64(n)
 }
