@@ -40,6 +40,7 @@ type Encoder struct {
 	model   *model.Encoder
 	program *sinter.Program
 	batch   int
+	queue   coalescer
 	// Close takes weights away that runs read: it waits for them.
 	running sync.RWMutex
 }
@@ -74,6 +75,7 @@ func New(ctx context.Context, o Options) (*Encoder, error) {
 		_ = m.Close()
 		return nil, err
 	}
+	e.queue.run, e.queue.tokens = e.run, e.batch
 	co := o.Compile
 	co.Device, co.Precision = o.Device, o.precision()
 	if e.program, err = Compile(m, co); err != nil {
@@ -191,7 +193,7 @@ func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, er
 			tokens += len(ids[end])
 			end++
 		}
-		batch, err := e.run(ctx, ids[start:end], tokens)
+		batch, err := e.queue.do(ctx, ids[start:end], tokens)
 		if err != nil {
 			return nil, fmt.Errorf("embed: texts %d to %d: %w", start, end-1, err)
 		}

@@ -1,0 +1,145 @@
+package embed
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Short texts that come one at a time from many goroutines would each read all
+// the weights from memory. So what arrives while the processors are busy waits
+// and then runs together: a vector does not depend on its neighbours in a batch.
+
+// coalescer runs requests in batches: fields above mu are set.
+type coalescer struct {
+	run    func(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error)
+	tokens int // of a batch, at most, unless one request has more
+
+	mu      sync.Mutex
+	leaders int        // callers that run a batch
+	waiting []*request // in order
+}
+
+// request is the texts of one caller.
+type request struct {
+	ctx     context.Context
+	texts   [][]int32
+	tokens  int
+	vectors [][]float32
+	err     error
+	leads   bool      // was told to run the next batch
+	turn    chan bool // true: run the next batch, of which r is the first; false: it is done
+}
+
+// maxLeaders is how many batches run at once: one fills a few processors.
+func maxLeaders() int { return max(1, runtime.GOMAXPROCS(0)/4) }
+
+// do embeds texts, together with those of others where that helps.
+func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error) {
+	r := &request{ctx: ctx, texts: texts, tokens: tokens, turn: make(chan bool, 1)}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, r)
+	if c.leaders < maxLeaders() {
+		c.leaders++
+		r.lead()
+	}
+	c.mu.Unlock()
+	select {
+	case lead := <-r.turn:
+		if lead {
+			c.lead(r)
+		}
+		return r.vectors, r.err
+	case <-ctx.Done():
+		c.leave(r)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// lead tells r to run the next batch. The caller holds mu.
+func (r *request) lead() {
+	r.leads = true
+	r.turn <- true
+}
+
+// lead runs r and those behind it that fit a batch, then passes the lead on.
+func (c *coalescer) lead(r *request) {
+	c.mu.Lock()
+	first := slices.Index(c.waiting, r)
+	end, tokens := first+1, r.tokens
+	for end < len(c.waiting) && !c.waiting[end].leads && tokens+c.waiting[end].tokens <= c.tokens {
+		tokens += c.waiting[end].tokens
+		end++
+	}
+	batch := slices.Clone(c.waiting[first:end])
+	c.waiting = slices.Delete(c.waiting, first, end)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.passOn()
+		c.mu.Unlock()
+	}()
+	c.runBatch(batch, tokens)
+}
+
+// passOn tells the first who waits to lead. The caller holds mu.
+func (c *coalescer) passOn() {
+	for _, r := range c.waiting {
+		if !r.leads {
+			r.lead()
+			return
+		}
+	}
+	c.leaders--
+}
+
+// leave takes back a request that nobody runs yet; the results of one that is
+// running are dropped.
+func (c *coalescer) leave(r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting, r)
+	if i < 0 {
+		return
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	if r.leads {
+		c.passOn()
+	}
+}
+
+// runBatch gives every request its vectors. A batch of several ends with the
+// run, whoever has stopped waiting; where it fails each tries for itself.
+func (c *coalescer) runBatch(batch []*request, tokens int) {
+	if len(batch) > 1 && c.runTogether(batch, tokens) == nil {
+		return
+	}
+	for i, r := range batch {
+		r.vectors, r.err = c.run(r.ctx, r.texts, r.tokens)
+		if i > 0 {
+			r.turn <- false
+		}
+	}
+}
+
+func (c *coalescer) runTogether(batch []*request, tokens int) error {
+	var texts [][]int32
+	for _, r := range batch {
+		texts = append(texts, r.texts...)
+	}
+	vectors, err := c.run(context.WithoutCancel(batch[0].ctx), texts, tokens)
+	if err != nil {
+		return err
+	}
+	for i, r := range batch {
+		for _, v := range vectors[:len(r.texts)] {
+			r.vectors = append(r.vectors, slices.Clone(v)) // or it would keep those of all others
+		}
+		vectors = vectors[len(r.texts):]
+		if i > 0 {
+			r.turn <- false
+		}
+	}
+	return nil
+}
