@@ -216,6 +216,9 @@ func TestLongByteProducts(t *testing.T) {
 			c.check(t, devices)
 		}
 	}
+	c := &shortCase{bytes: true, rows: 1, cols: 3, k: 1<<31/(255*128) + 10, weight: true, fill: most} // wraps
+	c.build(rng)
+	c.check(t, devices)
 }
 
 // What is no number, or infinite, in a row and column shows in their results,
@@ -228,6 +231,18 @@ func TestSpecialBF16Products(t *testing.T) {
 		c := &shortCase{rows: 1 + rng.IntN(15), cols: 1 + rng.IntN(80), k: 31 + rng.IntN(40), weight: i%2 == 0, turned: i%3 == 0, computed: i%4 == 0, fill: special}
 		c.build(rng)
 		c.check(t, devices)
+	}
+	infinite := func(_ *rand.Rand, x bool) uint16 { return map[bool]uint16{true: 0x3F80, false: 0x7F80}[x] }
+	for _, turned := range []bool{false, true} {
+		c := &shortCase{rows: 3, cols: 20, k: 33, weight: true, turned: turned, fill: infinite}
+		c.build(rng)
+		want := bytes.Repeat([]byte{0, 0, 0x80, 0x7F}, c.rows*c.cols)
+		for _, d := range devices {
+			got, err := evaluate(d, c.graph, c.env, c.leaves, device.Options{})
+			if err != nil || !bytes.Equal(got[0], want) {
+				t.Errorf("%v: %v: ones by infinity are %x, %v", c, d.isa, got, err)
+			}
+		}
 	}
 }
 
