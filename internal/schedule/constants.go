@@ -15,9 +15,9 @@ import (
 type origin uint8
 
 const (
-	changing origin = iota // also on what may differ from run to run
-	neutral                // on constants, and computed wherever it is needed
-	weights                // on weights, and perhaps constants
+	changing  origin = iota // also on what may differ from run to run
+	neutral                 // on constants, and computed wherever it is needed
+	ofWeights               // on weights, and perhaps constants
 )
 
 // maxKept bounds the bytes that are kept, in bytes of the weights that they
@@ -45,7 +45,7 @@ func (s *partition) originOf(n *ir.Node) origin {
 	case !static || n.Op == ir.Assign:
 		return changing
 	case n.Op == ir.Weight:
-		return weights
+		return ofWeights
 	case n.Op == ir.Const || n.Op == ir.Iota:
 		return neutral
 	case n.Op.Class() == ir.ClassLeaf:
@@ -56,8 +56,8 @@ func (s *partition) originOf(n *ir.Node) origin {
 		switch s.origin[in.ID] {
 		case changing:
 			return changing
-		case weights:
-			o = weights
+		case ofWeights:
+			o = ofWeights
 		}
 	}
 	if o == neutral && !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement {
@@ -113,7 +113,7 @@ func (s *partition) keeps(n *ir.Node) bool {
 		n = n.In[0]
 	}
 	if !s.decided {
-		return s.origin[n.ID] == weights
+		return s.origin[n.ID] == ofWeights
 	}
 	return s.group[n.ID] != nil && s.group[n.ID].constant
 }

@@ -69,16 +69,14 @@ func (s *partition) shareExpensive() bool {
 		set, runs := map[*group]bool{}, map[*group]bool{}
 		again := false
 		for _, u := range s.users[i] {
+			from, eachFrom := in[u.ID], each[u.ID]
 			if s.root[u.ID] {
-				set[s.group[u.ID]] = true
-				if !s.onceFor(n, u) {
-					runs[s.group[u.ID]] = true
-				}
-			} else {
-				maps.Copy(set, in[u.ID])
-				if u.Op != ir.Gather || n != u.In[0] || n == u.In[1] { // reads but some of n
-					maps.Copy(runs, each[u.ID])
-				}
+				from = map[*group]bool{s.group[u.ID]: true}
+				eachFrom = from
+			}
+			maps.Copy(set, from)
+			if !s.spares(n, u) {
+				maps.Copy(runs, eachFrom)
 			}
 			again = again || u.Op == ir.Expand && s.repeats(n, u, set)
 		}
@@ -96,7 +94,7 @@ func (s *partition) shareExpensive() bool {
 // by so many kernels, some of which run each time.
 func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	switch {
-	case s.origin[n.ID] == weights:
+	case s.origin[n.ID] == ofWeights:
 		return runs > 0 && s.cost(n) > recomputeLimit && s.small(s.bytes(n), n)
 	case kernels < 2 && !again || s.constant(n):
 		return false
@@ -105,10 +103,20 @@ func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	return kernels > 1 && c > recomputeLimit || again && c > functionCost
 }
 
-// onceFor tells whether the kernel of u computes n, which it reads, once for a
-// set of weights: it is constant, or packs n.
-func (s *partition) onceFor(n, u *ir.Node) bool {
-	return s.origin[u.ID] == weights || u.Op == ir.MatMul && n == u.In[1] && n != u.In[0] && s.constant(n)
+// spares tells whether the kernel of u, which reads n, does not compute all of
+// n in each run: it is constant, packs n once, or looks up some elements.
+func (s *partition) spares(n, u *ir.Node) bool {
+	switch u.Op {
+	case ir.MatMul:
+		if n == u.In[1] && n != u.In[0] && s.constant(n) {
+			return true
+		}
+	case ir.Gather:
+		if n == u.In[0] && n != u.In[1] {
+			return true
+		}
+	}
+	return s.root[u.ID] && s.origin[u.ID] == ofWeights
 }
 
 // repeats tells whether expanding n to u computes n several times over: not
