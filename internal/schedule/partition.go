@@ -19,7 +19,6 @@ type partition struct {
 
 	origin []origin // by ID
 	root   []bool   // by ID
-	size   []int    // by ID: operations inlined into it, about
 	group  []*group // by ID, of roots
 	taken  []bool   // by ID: on the way from an anchor to what its kernel stores
 	groups []*group // by first member
@@ -41,7 +40,7 @@ type group struct {
 	// A group around an anchor has it as first member. With an epilogue the
 	// last member is what is stored, the anchor itself stays in registers.
 	anchor *ir.Node
-	size   int               // operations that the members inline
+	ops    map[*ir.Node]bool // that the kernel does, those inlined into members included
 	spine  map[*ir.Node]bool // nodes from the anchor to the stored one
 
 	origin   origin // of the members
@@ -125,7 +124,6 @@ const maxInlined = 256
 // limitSize makes roots so that no expression grows without bound.
 func (s *partition) limitSize() {
 	size := make([]int, len(s.g.Nodes))
-	s.size = size
 	for _, n := range s.g.Nodes {
 		if n.Op.Class() == ir.ClassLeaf || n.Op == ir.Get {
 			continue
@@ -211,12 +209,13 @@ func (s *partition) makeGroups() {
 		}
 		if g != nil {
 			g.members = append(g.members, n)
-			g.size += s.size[n.ID]
+			s.operations(n, g.ops)
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
 			continue
 		}
-		g = &group{members: []*ir.Node{n}, full: n.Shape, size: s.size[n.ID], origin: s.origin[n.ID]}
+		g = &group{members: []*ir.Node{n}, full: n.Shape, ops: map[*ir.Node]bool{}, origin: s.origin[n.ID]}
+		s.operations(n, g.ops)
 		if n.Op.Class() == ir.ClassReduce {
 			g.rows, g.full, g.axes, g.split = true, n.In[0].Shape, n.Attr.Axes, s.splits(n)
 		}
@@ -254,17 +253,42 @@ func (s *partition) joinRows(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if !g.rows || !agree(g.origin, s.origin[n.ID]) || g.size+s.size[n.ID] > 2*maxInlined || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+		if !g.rows || !agree(g.origin, s.origin[n.ID]) || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
 			continue
 		}
 		if g.split && !s.splitMember(n, g) {
 			continue
 		}
-		if s.touches(n, g) && !s.cyclic(n, g) {
+		if s.touches(n, g) && s.fits(n, g) && !s.cyclic(n, g) {
 			return g
 		}
 	}
 	return nil
+}
+
+// operations adds what computing n takes, as far as it is not in memory, to a
+// set.
+func (s *partition) operations(n *ir.Node, set map[*ir.Node]bool) {
+	set[n] = true
+	for _, in := range n.In {
+		if !set[in] && !s.isBuffer(in) && in.Op.Class() != ir.ClassLeaf {
+			s.operations(in, set)
+		}
+	}
+}
+
+// fits tells whether a kernel that computes n too stays within what registers
+// and time allow.
+func (s *partition) fits(n *ir.Node, g *group) bool {
+	more := map[*ir.Node]bool{}
+	s.operations(n, more)
+	count := len(g.ops)
+	for m := range more {
+		if !g.ops[m] {
+			count++
+		}
+	}
+	return count <= 2*maxInlined
 }
 
 // foldable tells whether op is a reduction that can share its rows.
@@ -436,10 +460,10 @@ func (s *partition) joinPointwise(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || g.size+s.size[n.ID] > 2*maxInlined || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
+		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
 			continue
 		}
-		if s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {
+		if s.samePlace(n, g) && s.touches(n, g) && s.fits(n, g) && !s.cyclic(n, g) {
 			return g
 		}
 	}
