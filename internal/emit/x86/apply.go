@@ -172,14 +172,23 @@ func (e *emitter) fma(n *node, u int) reg {
 // minMax lets NaN through and puts -0 below +0, which the instructions of that
 // name do not.
 func (e *emitter) minMax(op ir.Op, a, b reg) reg {
+	x := e.extreme(op, a, b)
+	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
+	if e.isa == AVX512 {
+		return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))
+	}
+	return e.v(asm.VBLENDVPS, r(x), r(e.v(asm.VADDPS, r(a), r(b))), r(nan))
+}
+
+// extreme is minMax of numbers. Of a NaN and a number it is either, or with
+// AVX2 a mixture of their bits.
+func (e *emitter) extreme(op ir.Op, a, b reg) reg {
 	if e.isa == AVX512 {
 		mode := int64(4) // minimum, the sign that of the result
 		if op == ir.Max {
 			mode = 5
 		}
-		x := e.vImm(asm.VRANGEPS, mode, r(a), r(b))
-		nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
-		return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))
+		return e.vImm(asm.VRANGEPS, mode, r(a), r(b))
 	}
 	// With a zero on both sides, or a NaN, the instruction gives its second
 	// operand: both orders joined have the right sign.
@@ -187,10 +196,7 @@ func (e *emitter) minMax(op ir.Op, a, b reg) reg {
 	if op == ir.Max {
 		ins, join = asm.VMAXPS, asm.VANDPS
 	}
-	x, y := e.v(ins, r(a), r(b)), e.v(ins, r(b), r(a))
-	x = e.v(join, r(x), r(y))
-	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
-	return e.v(asm.VBLENDVPS, r(x), r(e.v(asm.VADDPS, r(a), r(b))), r(nan))
+	return e.v(join, r(e.v(ins, r(a), r(b))), r(e.v(ins, r(b), r(a))))
 }
 
 // clampConst is minMax with a constant. The instruction gives its second

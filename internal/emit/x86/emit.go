@@ -176,7 +176,7 @@ func (e *emitter) kernel() {
 	e.scopes = []*scope{newScope(nil, 0, deps{})}
 	e.room[vec], e.room[mask] = 30, 7
 	if e.isa == AVX2 {
-		e.room[vec] = 13
+		e.room[vec] = 12
 	}
 	e.stmts(e.k.Body)
 }

@@ -101,6 +101,9 @@ func (e *emitter) assign(dst, v val, only bool) {
 type partials struct {
 	op   ir.Op
 	vals []val
+	// Of the largest or smallest f32: lanes that have met a NaN, in one
+	// register for all copies. What is in vals are numbers.
+	nan reg
 }
 
 func (e *emitter) acc(s *loop.Acc, u int) {
@@ -108,7 +111,7 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 	bit := bitOf(e.graph, e.graph.locals, s.Local)
 	d := s.Local.DType
 	if p := e.partial[s.Local]; p != nil && e.inVector() {
-		if k := e.lanes.tail(u); k == 0 && computable(d) {
+		if k := e.lanes.tail(u); k == 0 && computable(d) && p.nan == 0 {
 			e.assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
 			return
 		}
@@ -119,7 +122,11 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		if k := e.lanes.tail(u); k != 0 {
 			v = e.orIdentity(s.Op, d, k, v)
 		}
-		e.assign(p.vals[u], e.combine(s.Op, d, p.vals[u], v), true)
+		if p.nan != 0 {
+			nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(v[0]), r(v[0]))
+			e.assign(val{p.nan}, val{e.combineMask(ir.Or, p.nan, nan)}, true)
+		}
+		e.assign(p.vals[u], e.join(p, d, p.vals[u], v), true)
 		return
 	}
 	l := e.locals[s.Local]
@@ -144,6 +151,14 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		}
 	}
 	e.changed(deps{locals: bit})
+}
+
+// join combines what has been accumulated.
+func (e *emitter) join(p *partials, d ir.DType, a, b val) val {
+	if p.nan != 0 {
+		return val{e.narrowed(e.extreme(p.op, a[0], b[0]), d)}
+	}
+	return e.combine(p.op, d, a, b)
 }
 
 // accumulate is op on sum and n, which may be in memory.

@@ -69,6 +69,9 @@ func (e *emitter) startPartials(l *loop.Loop, sums []*loop.Acc, copies int) map[
 		for range copies {
 			p.vals = append(p.vals, e.fresh(id))
 		}
+		if s.Local.DType.Compute() == ir.F32 && (s.Op == ir.Max || s.Op == ir.Min) {
+			p.nan = e.fresh(val{e.constMask(false)})[0]
+		}
 		all[s.Local] = p
 	}
 	return all
@@ -118,13 +121,17 @@ func (e *emitter) reduce(l *loop.Local, p *partials) {
 		half := len(vals) / 2
 		var next []val
 		for i := range half {
-			next = append(next, e.combine(p.op, d, vals[2*i], vals[2*i+1]))
+			next = append(next, e.join(p, d, vals[2*i], vals[2*i+1]))
 		}
 		vals = next
 	}
-	total := e.foldLanes(p.op, d, vals[0])
+	total := e.foldLanes(p, d, vals[0])
 	if e.stopped() {
 		return
+	}
+	if p.nan != 0 {
+		nan := r(e.constant(uint64(f32bits(float32(math.NaN()))), 4))
+		total[0] = e.blend(e.foldMask(ir.Or, p.nan), nan, total[0])
 	}
 	e.assign(home.vals[0], e.combineScalar(p.op, d, home.vals[0], total), true)
 	e.changed(deps{locals: bitOf(e.graph, e.graph.locals, l)})
@@ -132,11 +139,11 @@ func (e *emitter) reduce(l *loop.Local, p *partials) {
 
 // foldLanes combines all lanes; the result fills the register, or for i64 is in
 // a general one.
-func (e *emitter) foldLanes(op ir.Op, d ir.DType, v val) val {
+func (e *emitter) foldLanes(p *partials, d ir.DType, v val) val {
 	if d == ir.Bool {
-		return val{e.foldMask(op, v[0])}
+		return val{e.foldMask(p.op, v[0])}
 	}
-	if d == ir.I64 {
+	if op := p.op; d == ir.I64 {
 		x := e.combineWide(op, val{v[0]}, val{v[1]})[0]
 		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0x4E, r(x), r(x))})[0]
 		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0xB1, r(x), r(x))})[0]
@@ -144,7 +151,7 @@ func (e *emitter) foldLanes(op ir.Op, d ir.DType, v val) val {
 		return val{e.g(asm.VMOVQ, r(x))}
 	}
 	x := v[0]
-	both := func(y reg) { x = e.combine(op, d, val{x}, val{y})[0] }
+	both := func(y reg) { x = e.join(p, d, val{x}, val{y})[0] }
 	if e.isa == AVX512 {
 		both(e.vImm(asm.VSHUFF32X4, 0x4E, r(x), r(x)))
 		both(e.vImm(asm.VSHUFF32X4, 0xB1, r(x), r(x)))
