@@ -21,6 +21,11 @@ var nineShapes = [][3]int{
 	{4096, 384, 384}, {4096, 1536, 384}, {4096, 384, 1536},
 }
 
+// fewRows are products of a sentence encoder for one short text.
+var fewRows = [][3]int{
+	{1, 1536, 384}, {1, 384, 1536}, {12, 384, 384}, {12, 1152, 384}, {12, 1536, 384}, {12, 384, 1536}, {128, 1152, 384}, {128, 384, 1536},
+}
+
 // drawnShapes are random ones, a third of the sizes prime.
 func drawnShapes(n int, seed uint64) [][3]int {
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -75,7 +80,7 @@ func BenchmarkGemm(b *testing.B) {
 		for _, set := range []struct {
 			name   string
 			shapes [][3]int
-		}{{"nine", nineShapes}, {"drawn", drawnShapes(20, 1)}} {
+		}{{"nine", nineShapes}, {"few", fewRows}, {"drawn", drawnShapes(20, 1)}} {
 			for _, s := range set.shapes {
 				for _, dtype := range []string{"f32", "bf16", "int8"} {
 					for _, out := range []string{"plain", "bias", "gelu"} {
@@ -102,6 +107,36 @@ func BenchmarkGemmForms(b *testing.B) {
 		for _, s := range []gemmSize{{1, 128, 512, 784}, {1, 2048, 384, 384}, {1, 384, 1536, 2048}, {96, 128, 128, 32}, {96, 128, 32, 128}} {
 			b.Run(fmt.Sprintf("%s-%s/%dx%dx%dx%d", f.x, f.y, s.batch, s.rows, s.cols, s.k), func(b *testing.B) {
 				benchGemm(b, d, gemmCase{size: s, x: f.x, y: f.y, out: "plain"})
+			})
+		}
+	}
+}
+
+// BenchmarkGemmPack is the time to bring ten million weights into the order of
+// tile kernels, on one thread.
+func BenchmarkGemmPack(b *testing.B) {
+	d, err := New(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	for _, dtype := range []string{"f32", "bf16", "int8"} {
+		for _, y := range []string{"plain", "transposed"} {
+			b.Run(dtype+"/"+y, func(b *testing.B) {
+				c := gemmCase{size: gemmSize{1, 1, 5120, 2048}, x: "plain", y: y, out: "plain", const_: true, dtype: dtype}
+				test := c.build(rand.New(rand.NewPCG(1, 2)))
+				step, done := test.bind(b, d, test.compile(b, d), 1)
+				defer done()
+				s := step.(*gemmStep)
+				r := &binding{module: &module{device: d}, env: test.env, ptrs: s.ptrs, workers: 1}
+				defer r.close()
+				for b.Loop() {
+					mem, err := s.packAll(r)
+					if err != nil {
+						b.Fatal(err)
+					}
+					_ = mem.Close()
+				}
 			})
 		}
 	}
