@@ -53,7 +53,8 @@ func planGemm(s gemmSize, group, lanes int, tile x86.GemmTile, workers int, ownB
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
-	p.blockPanels = min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, template.SumBlock)))))
+	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, template.SumBlock)))))
+	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
 	p.blockRows = max(1, partialRows/tile.Rows)
 	p.split(workers, ownB)
 	return p

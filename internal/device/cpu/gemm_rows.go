@@ -72,15 +72,19 @@ func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first
 // widenBytes makes steps of GemmWords: of every four bytes the first and third
 // as words, then the second and fourth. The last step is filled up with zeros.
 func widenBytes(to, from []byte) {
-	const even = 0x00FF00FF
-	for len(from) >= 4 && len(to) >= 8 {
-		four := binary.LittleEndian.Uint32(from)
-		binary.LittleEndian.PutUint64(to, uint64(four&even)|uint64(four>>8&even)<<32)
-		from, to = from[4:], to[8:]
+	const even, low = 0x00FF00FF_00FF00FF, 1<<32 - 1
+	for len(from) >= 8 && len(to) >= 16 {
+		eight := binary.LittleEndian.Uint64(from)
+		x, y := eight&even, eight>>8&even
+		binary.LittleEndian.PutUint64(to, x&low|y<<32)
+		binary.LittleEndian.PutUint64(to[8:], x>>32|y&^low)
+		from, to = from[8:], to[16:]
 	}
 	if len(from) > 0 {
-		var last [4]byte
+		var last [8]byte
+		var words [16]byte
 		copy(last[:], from)
-		widenBytes(to, last[:])
+		widenBytes(words[:], last[:])
+		copy(to, words[:])
 	}
 }

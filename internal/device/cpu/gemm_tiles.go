@@ -43,7 +43,7 @@ func newTileSets(isa x86.ISA) (all [4]lazyTiles) {
 func newTileSet(isa x86.ISA, format x86.GemmFormat, columns bool) lazyTiles {
 	return sync.OnceValues(func() (*tileSet, error) {
 		cpu := cpuid.Host()
-		return mapTiles(isa, format, x86.BestGemmTile(isa, format, &cpu), columns)
+		return mapTiles(isa, format, x86.BestGemmTile(isa, &cpu), columns)
 	})
 }
 

@@ -148,16 +148,11 @@ func GemmLanes(isa asm.ISA) int {
 
 // BestGemmTile is the tile for a processor. Zen 4 splits 512-bit operations in
 // two, so that few, wide rows keep its loads below its multiply-adds; others
-// want many rows: 14x32 reuses each vector of B more often. GemmWords has B
-// twice in registers, and products.
-func BestGemmTile(isa asm.ISA, format GemmFormat, cpu *cpuid.CPU) GemmTile {
+// want many rows: 14x32 reuses each vector of B more often.
+func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
 	switch {
-	case isa == asm.AVX2 && format == GemmWords:
-		return GemmTile{5, 2}
 	case isa == asm.AVX2:
 		return GemmTile{6, 2}
-	case format == GemmWords:
-		return GemmTile{12, 2}
 	case cpu.Arch == "zen4":
 		return GemmTile{6, 4}
 	}

@@ -39,8 +39,8 @@ func TestGemmArgs(t *testing.T) {
 
 // bestTiles are those of the processors so far, by format.
 var bestTiles = map[ISA][gemmFormats][]GemmTile{
-	AVX512: {{{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{12, 2}}},
-	AVX2:   {{{6, 2}}, nil, {{6, 2}}, {{5, 2}}},
+	AVX512: {{{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}},
+	AVX2:   {{{6, 2}}, nil, {{6, 2}}, {{6, 2}}},
 }
 
 // eachTile calls f for every instruction set, format and tile.
@@ -86,6 +86,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			want[broadcast.String()] *= 2
 			want[add.String()] = want[multiply.String()]
 			want["vpsllw"], want["vpsraw"] = want["vmovups"], 2*want["vmovups"]
+			want["vmovups"] *= 2
 		}
 		total := 0
 		for op, n := range want {
@@ -152,7 +153,7 @@ func TestGemmTileRefused(t *testing.T) {
 			t.Errorf("no error for %v", tile)
 		}
 	}
-	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{6, 4}, false, false); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
 	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, true); err == nil {

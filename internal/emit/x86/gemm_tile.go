@@ -75,12 +75,8 @@ func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
 // acc is the accumulator of row r, vector v.
 func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
 
-// b is the register for vector v of B; with GemmWords for its even bytes,
-// widened.
+// b is the register for vector v of B.
 func (t *tileGen) b(v int) asm.V { return asm.V(t.tile.Rows*t.tile.Vectors + v) }
-
-// odd is the register for the odd bytes of vector v of B.
-func (t *tileGen) odd(v int) asm.V { return t.b(t.tile.Vectors + v) }
 
 // mask is AVX2's mask of the last vector: of loads of B in place and of results.
 // Where B is always packed it is wanted after the sums alone.
@@ -90,17 +86,9 @@ func (t *tileGen) mask() asm.V { return asm.V(t.registers - 1) }
 // that these needed.
 func (t *tileGen) lateMask() bool { return t.tail && t.ISA == asm.AVX2 && t.format != GemmF32 }
 
-// operandVectors counts the registers for B.
-func (t *tileGen) operandVectors() int {
-	if t.format == GemmWords {
-		return 2 * t.tile.Vectors
-	}
-	return t.tile.Vectors
-}
-
 // free counts the registers for broadcast elements.
 func (t *tileGen) free() int {
-	n := t.registers - t.tile.Rows*t.tile.Vectors - t.operandVectors()
+	n := t.registers - (t.tile.Rows+1)*t.tile.Vectors
 	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
 	}
@@ -112,7 +100,7 @@ func (t *tileGen) free() int {
 
 // product is the register for products that are still to be added.
 func (t *tileGen) product() asm.V {
-	return asm.V(t.tile.Rows*t.tile.Vectors + t.operandVectors())
+	return asm.V((t.tile.Rows + 1) * t.tile.Vectors)
 }
 
 // x is the register for the i-th broadcast element: two take turns where there
@@ -324,14 +312,18 @@ func (t *tileGen) steps(count, unroll int) {
 // step adds the products of one K step. The broadcast is an instruction of its
 // own: as an operand of the multiply-add it would be loaded once a vector.
 func (t *tileGen) step(k int) {
-	for v := range t.tile.Vectors {
-		t.loadB(v)
-	}
-	t.Op(asm.ADD, gB, gLDB)
 	if t.format == GemmWords {
 		t.stepWords(k)
 		return
 	}
+	for v := range t.tile.Vectors {
+		if t.format == GemmF32 {
+			t.load(t.b(v), t.vectorB(v), v)
+		} else { // packed, with room for whole vectors
+			t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
+		}
+	}
+	t.Op(asm.ADD, gB, gLDB)
 	for r := range t.tile.Rows {
 		t.Op(t.broadcast, t.x(r), t.element(r, k))
 		for v := range t.tile.Vectors {
@@ -343,30 +335,27 @@ func (t *tileGen) step(k int) {
 	}
 }
 
-// loadB loads vector v of B. What is packed has room for whole vectors.
-func (t *tileGen) loadB(v int) {
-	switch t.format {
-	case GemmF32:
-		t.load(t.b(v), t.vectorB(v), v)
-	case GemmWords:
-		t.Op(asm.VMOVUPS, t.odd(v), t.vectorB(v))
-		t.Op(asm.VPSLLW, t.b(v), t.odd(v), asm.Imm(8))
-		t.Op(asm.VPSRAW, t.b(v), t.b(v), asm.Imm(8))
-		t.Op(asm.VPSRAW, t.odd(v), t.odd(v), asm.Imm(8))
-	default:
-		t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
-	}
-}
-
-// stepWords is the step of GemmWords: the even bytes, then the odd ones. A sum
-// of two products of a byte and a signed byte fits 17 bits.
+// stepWords is the step of GemmWords: the even bytes of B's lanes, then the odd
+// ones, each widened to words. A sum of two products of an unsigned and a signed
+// byte fits 17 bits.
 func (t *tileGen) stepWords(k int) {
-	for half, b := range []func(v int) asm.V{t.b, t.odd} {
+	const even, odd = 0, 1
+	for half := even; half <= odd; half++ {
+		for v := range t.tile.Vectors {
+			t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
+			if half == even {
+				t.Op(asm.VPSLLW, t.b(v), t.b(v), asm.Imm(8))
+			}
+			t.Op(asm.VPSRAW, t.b(v), t.b(v), asm.Imm(8))
+		}
+		if half == odd {
+			t.Op(asm.ADD, gB, gLDB)
+		}
 		for r := range t.tile.Rows {
 			x := t.x(half*t.tile.Rows + r)
 			t.Op(t.broadcast, x, t.element(r, 2*k+half))
 			for v := range t.tile.Vectors {
-				t.Op(t.multiply, t.product(), x, b(v))
+				t.Op(t.multiply, t.product(), x, t.b(v))
 				t.Op(t.add, t.acc(r, v), t.acc(r, v), t.product())
 			}
 		}
