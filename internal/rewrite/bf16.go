@@ -12,12 +12,12 @@ func computeBF16(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	})
 }
 
-// holdsBF16 tells whether x was widened from bf16.
+// holdsBF16 tells whether x was widened from bf16, or from what bf16 holds.
 func holdsBF16(x *ir.Node) bool {
 	for x.Op.Class() == ir.ClassMovement && len(x.In) == 1 && x.Op != ir.Pad {
 		x = x.In[0]
 	}
-	return x.Op == ir.Cast && x.In[0].DType == ir.BF16
+	return x.Op == ir.Cast && holds(ir.BF16, x.In[0].DType)
 }
 
 func (r *rewriter) rounded(x *ir.Node) *ir.Node {
