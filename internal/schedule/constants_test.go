@@ -102,6 +102,22 @@ return %3
 %5 = mul %0 %4 : f32[64 64]
 return %5
 `, 1},
+		{"nor are weights that are joined, but for the operand of a product", `leaf 1 weight "w" f32[64 8]
+leaf 2 weight "v" f32[64 16]
+leaf 3 weight "b" f32[1 8]
+leaf 4 weight "c" f32[1 16]
+%0 = input : f32[8 64]
+%1 = weight leaf=1 : f32[64 8]
+%2 = weight leaf=2 : f32[64 16]
+%3 = concat %1 %2 axes=[1] : f32[64 24]
+%4 = matmul %0 %3 : f32[8 24]
+%5 = weight leaf=3 : f32[1 8]
+%6 = weight leaf=4 : f32[1 16]
+%7 = concat %5 %6 axes=[1] : f32[1 24]
+%8 = expand %7 : f32[8 24]
+%9 = add %4 %8 : f32[8 24]
+return %9
+`, 1},
 		{"rows that are looked up are computed then", `leaf 1 weight "w" f32[64 4]
 %0 = input : i32[8]
 %1 = weight leaf=1 : f32[64 4]

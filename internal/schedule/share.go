@@ -56,7 +56,9 @@ func (s *partition) cost(n *ir.Node) int {
 // shareExpensive makes roots of inlined nodes that would be computed in more
 // than one kernel, or again and again along an expanded axis, at a high price;
 // of those that depend on weights alone also where it is one kernel, in each
-// run. It reports whether it made any.
+// run, and those that join weights, as merged products do their biases: where
+// they are read each element would choose among them. It reports whether it
+// made any.
 func (s *partition) shareExpensive() bool {
 	in := make([]map[*group]bool, len(s.g.Nodes))   // the kernels that compute a node
 	each := make([]map[*group]bool, len(s.g.Nodes)) // those of them that do so in each run
@@ -81,7 +83,7 @@ func (s *partition) shareExpensive() bool {
 			again = again || u.Op == ir.Expand && s.repeats(n, u, set)
 		}
 		in[i], each[i] = set, runs
-		if n.Op.Pointwise() && s.worthRoot(n, len(set), len(runs), again) {
+		if (n.Op.Pointwise() || n.Op == ir.Concat) && s.worthRoot(n, len(set), len(runs), again) {
 			s.root[i] = true
 			in[i], each[i] = nil, nil
 			changed = true
@@ -95,8 +97,9 @@ func (s *partition) shareExpensive() bool {
 func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	switch {
 	case s.origin[n.ID] == ofWeights:
-		return runs > 0 && s.cost(n) > recomputeLimit && s.small(s.bytes(n), n)
-	case kernels < 2 && !again || s.constant(n):
+		dear := n.Op == ir.Concat || s.cost(n) > recomputeLimit
+		return runs > 0 && dear && s.small(s.bytes(n), n)
+	case n.Op == ir.Concat || kernels < 2 && !again || s.constant(n):
 		return false
 	}
 	c := s.cost(n)
