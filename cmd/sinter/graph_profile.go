@@ -63,20 +63,22 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 		return usagef("--tokens %d: the model takes up to %d", f.tokens, limit)
 	}
 	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
-	for range profileWarm {
-		if _, err := e.EncodeIDs(ctx, ids); err != nil {
-			return err
-		}
-	}
 	var p sinter.Profile
-	ctx = sinter.WithProfile(ctx, &p)
-	start := time.Now()
-	for range profileRuns {
-		if _, err := e.EncodeIDs(ctx, ids); err != nil {
+	profiled := sinter.WithProfile(ctx, &p)
+	total := 0.0
+	for i := range profileWarm + profileRuns {
+		start := time.Now()
+		if _, err := e.EncodeIDs(ctx, ids); err != nil { // counting work takes time too
+			return err
+		}
+		if i < profileWarm {
+			continue
+		}
+		total += time.Since(start).Seconds() / profileRuns
+		if _, err := e.EncodeIDs(profiled, ids); err != nil {
 			return err
 		}
 	}
-	total := time.Since(start).Seconds() / profileRuns
 	kernels := p.Kernels()
 	if len(kernels) == 0 {
 		return fmt.Errorf("the device %s does not time its kernels: try --device cpu", e.device.Name())

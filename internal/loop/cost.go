@@ -210,6 +210,9 @@ func EvalIndex(e *Expr, env ir.Env, vars map[*Var]int64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		if y == 0 && (e.Op == ir.IDiv || e.Op == ir.Mod) {
+			return 0, fmt.Errorf("an index is %v of %d and 0", e.Op, x)
+		}
 		return BinaryInt[int64](e.Op)(x, y), nil
 	}
 	return 0, errors.New("a loop bound that is known only while the kernel runs")

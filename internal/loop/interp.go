@@ -22,15 +22,14 @@ func (k *Kernel) Span(env ir.Env) (lo, hi int, err error) {
 	if l == nil {
 		return 0, 0, nil
 	}
-	// Only what the bounds name needs to be in env.
-	bare := &Kernel{Name: k.Name, Body: []Stmt{&Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: Global}}}
-	in, err := newInterp(bare, &Args{Sizes: env})
-	if err != nil {
-		return 0, 0, err
+	from := int64(0)
+	if l.Lo != nil {
+		if from, err = EvalIndex(l.Lo, env, nil); err != nil {
+			return 0, 0, err
+		}
 	}
-	in.step++
-	lo64, hi64, err := in.bounds(l)
-	return int(lo64), int(hi64), err
+	to, err := EvalIndex(l.Hi, env, nil)
+	return int(from), int(to), err
 }
 
 // global is the Global loop, nil if there is none.

@@ -30,7 +30,9 @@ for global part < 64 {
 	}
 	k = loop.Share(k)
 	body := k.Body[0].(*loop.Loop).Body
-	small, large := cost(body, ir.Env{"n": 640}), cost(body, ir.Env{"n": 640_000})
+	counted := weights{}
+	counted.add(body)
+	small, large := cost(body, counted, ir.Env{"n": 640}), cost(body, counted, ir.Env{"n": 640_000})
 	if vectors := 4 * 640_000 / 64; large < vectors || large > 8*vectors {
 		t.Errorf("%d vectors cost %d", vectors, large)
 	}

@@ -25,7 +25,7 @@ type gemmKernel struct {
 	packX, packY *part
 	finish       *part
 	transpose    uintptr // Y lies by columns: code that turns them; else 0
-	layout       string  // of packed constants: equal for equal contents
+	constY       *constY // nil if Y may change from run to run
 }
 
 // compileGemm makes the kernel of a product. f16 and bf16 are widened where
@@ -54,9 +54,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 			return nil, err
 		}
 	}
-	if g.ConstY {
-		k.layout = fmt.Sprint(format.Group(), " ", packLayout(g))
-	}
+	k.constY = newConstY(g, fmt.Sprint(format.Group()))
 	return k, nil
 }
 

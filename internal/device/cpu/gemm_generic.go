@@ -15,7 +15,7 @@ import (
 type genericGemm struct {
 	work                 *template.Gemm
 	packX, packY, finish *part
-	layout               string
+	constY               *constY
 	sharedY              bool // all batches have the same Y
 }
 
@@ -37,9 +37,7 @@ func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 	if k.finish, err = c.part(g.Finish()); err != nil {
 		return nil, err
 	}
-	if g.ConstY {
-		k.layout = "generic " + packLayout(g)
-	}
+	k.constY = newConstY(g, "generic")
 	return k, nil
 }
 
@@ -85,7 +83,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 	if s.tasks() == 0 {
 		return s, nil
 	}
-	if from, what := packKey(r, g, k.layout, &s.gemmPlan); len(from) > 0 {
+	if from, what := k.constY.key(r, &s.gemmPlan); len(from) > 0 {
 		batches := s.batch
 		if k.sharedY {
 			batches = 1

@@ -16,6 +16,7 @@ type loopKernel struct {
 	work    *loop.Kernel // as the scheduler made it
 	symbols []string
 	span    *loop.Loop // the Global loop; nil if there is none
+	weights weights    // of the expressions of span
 
 	slab   *slab
 	offset int
@@ -37,7 +38,8 @@ func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
 	}
 	if len(k.Body) == 1 {
 		if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
-			lk.span = l
+			lk.span, lk.weights = l, weights{}
+			lk.weights.add(l.Body)
 		}
 	}
 	if c.machine {
@@ -78,7 +80,7 @@ func (k *loopKernel) bind(r *binding) (jit.Step, error) {
 		if s.lo, s.hi, err = k.work.Span(r.env); err != nil {
 			return nil, err
 		}
-		s.chunk = chunk(s.hi-s.lo, cost(k.span.Body, r.env), r.workers)
+		s.chunk = chunk(s.hi-s.lo, cost(k.span.Body, k.weights, r.env), r.workers)
 	}
 	if k.generic != nil {
 		return s, s.bindGeneric(r)
@@ -224,8 +226,27 @@ func chunk(n, cost, workers int) int {
 	return min(most, n)
 }
 
+// weights are the operations of expressions, roughly: counted once, as cost is
+// asked for in every run.
+type weights map[*loop.Expr]int
+
+func (w weights) add(body []loop.Stmt) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Loop:
+			w.add(s.Body)
+		case *loop.Set:
+			w[s.Value] = operations(s.Value)
+		case *loop.Acc:
+			w[s.Value] = operations(s.Value)
+		case *loop.Store:
+			w[s.Value] = operations(s.Value)
+		}
+	}
+}
+
 // cost estimates the cycles of statements.
-func cost(body []loop.Stmt, env ir.Env) int {
+func cost(body []loop.Stmt, w weights, env ir.Env) int {
 	const unknownTrips = 64
 	total := 0
 	for _, s := range body {
@@ -237,17 +258,17 @@ func cost(body []loop.Stmt, env ir.Env) int {
 			} else if s.Range == loop.Vector {
 				trips = 4096 // a block of a split loop
 			}
-			each := cost(s.Body, env)
+			each := cost(s.Body, w, env)
 			if s.Range == loop.Vector {
 				trips = (trips + 15) / 16
 			}
 			total += trips*each + 4
 		case *loop.Set:
-			total += operations(s.Value)
+			total += w[s.Value]
 		case *loop.Acc:
-			total += 1 + operations(s.Value)
+			total += 1 + w[s.Value]
 		case *loop.Store:
-			total += 1 + operations(s.Value)
+			total += 1 + w[s.Value]
 		}
 	}
 	return min(total, 1<<40)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -75,27 +76,54 @@ func loads(e *loop.Expr) []int {
 	return all
 }
 
-// packKey tells with which buffers a Y that depends on leaves, and on what is
-// computed once from them, is kept when packed, and under which name; none if Y
-// may change from run to run.
-func packKey(r *binding, g *template.Gemm, layout string, p *gemmPlan) (from []*buffer, what string) {
+// constY is a Y that depends on leaves, and on what is computed once from them:
+// kept when packed, with the buffers it is made of.
+type constY struct {
+	loads  []int  // params that it reads
+	layout string // what packing gives, but for the sizes
+	last   atomic.Pointer[packName]
+}
+
+// packName is the name of a packed Y of these sizes: batch, K and columns.
+type packName struct {
+	size [3]int
+	name string
+}
+
+// newConstY is nil where Y may change from run to run. form tells apart the
+// ways of packing.
+func newConstY(g *template.Gemm, form string) *constY {
 	if !g.ConstY {
+		return nil
+	}
+	return &constY{loads: loads(g.Y), layout: form + " " + packLayout(g)}
+}
+
+// key tells with which buffers Y is kept, and under which name; none if it may
+// change from run to run.
+func (y *constY) key(r *binding, p *gemmPlan) (from []*buffer, name string) {
+	if y == nil {
 		return nil, ""
 	}
-	for _, param := range loads(g.Y) {
+	for _, param := range y.loads {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
 		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer {
 			return nil, "" // computed by another kernel of this run
 		}
 		from = append(from, r.params[param])
 	}
-	return from, fmt.Sprintf("%d*%dx%d %s", p.batch, p.k, p.cols, layout)
+	n := y.last.Load() // sizes are most likely those of the last run
+	if size := [3]int{p.batch, p.k, p.cols}; n == nil || n.size != size {
+		n = &packName{size, fmt.Sprintf("%d*%dx%d %s", p.batch, p.k, p.cols, y.layout)}
+		y.last.Store(n)
+	}
+	return from, n.name
 }
 
 // packedY returns Y packed as a whole, if it is constant; else nil.
 func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	k := s.kernel
-	from, what := packKey(r, k.work, k.layout, &s.gemmPlan)
+	from, what := k.constY.key(r, &s.gemmPlan)
 	if len(from) == 0 {
 		return nil, nil
 	}
