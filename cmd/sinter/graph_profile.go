@@ -64,7 +64,7 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 	}
 	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
 	var p sinter.Profile
-	profiled := sinter.WithProfile(ctx, &p)
+	timed := sinter.WithProfile(ctx, &p)
 	total := 0.0
 	for i := range profileWarm + profileRuns {
 		start := time.Now()
@@ -75,7 +75,7 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 			continue
 		}
 		total += time.Since(start).Seconds() / profileRuns
-		if _, err := e.EncodeIDs(profiled, ids); err != nil {
+		if _, err := e.EncodeIDs(timed, ids); err != nil {
 			return err
 		}
 	}
