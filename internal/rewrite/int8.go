@@ -81,48 +81,46 @@ type int8Columns struct {
 // it makes the largest of a column 127.
 func (r *rewriter) quantiseColumns(y *ir.Node) int8Columns {
 	axis := len(y.Shape) - 2
-	q, scale := r.storedBytes(y, axis)
-	if q == nil {
-		column := ir.Type{DType: ir.F32, Shape: narrowed(y.Shape, axis)}
-		top := r.make(ir.ReduceMax, ir.Attr{Axes: []int{axis}}, r.op(ir.Abs, y))
-		scale = r.op(ir.Max, r.op(ir.Mul, top, r.number(column, 1.0/127)), r.number(column, minScale))
-		q = r.cast(ir.I8, r.op(ir.Round, r.op(ir.Div, y, r.expand(scale, y.Shape))))
-	}
+	q, scale := r.quantiseAlong(y, axis)
 	sum := r.make(ir.ReduceSum, ir.Attr{Axes: []int{axis}}, r.cast(ir.I32, q))
 	return int8Columns{q, scale, sum}
 }
 
-// storedBytes takes apart what is i8 times a factor that stays the same along
-// an axis; nil if y is something else.
-func (r *rewriter) storedBytes(y *ir.Node, axis int) (q, scale *ir.Node) {
-	shape := narrowed(y.Shape, axis)
-	switch y.Op {
-	case ir.Cast:
-		if y.In[0].DType == ir.I8 {
-			return y.In[0], r.number(ir.Type{DType: ir.F32, Shape: shape}, 1)
+// quantiseAlong makes y as i8 times a factor that stays the same along an axis.
+// It looks through what weights are put together by, so that those stored as
+// bytes are found wherever they are, and each matrix is quantised as it would
+// be alone.
+func (r *rewriter) quantiseAlong(y *ir.Node, axis int) (q, scale *ir.Node) {
+	switch shape := narrowed(y.Shape, axis); {
+	case y.Op == ir.Permute:
+		q, scale = r.quantiseAlong(y.In[0], y.Attr.Axes[axis])
+		return r.make(ir.Permute, y.Attr, q), r.make(ir.Permute, y.Attr, scale)
+	case y.Op == ir.Expand && y.In[0].Shape[axis].Equal(y.Shape[axis]):
+		q, scale = r.quantiseAlong(y.In[0], axis)
+		return r.expand(q, y.Shape), r.expand(scale, shape)
+	case y.Op == ir.Concat && y.Attr.Axis() != axis:
+		var qs, scales []*ir.Node
+		for _, x := range y.In {
+			q, scale = r.quantiseAlong(x, axis)
+			qs, scales = append(qs, q), append(scales, scale)
 		}
-	case ir.Mul:
+		return r.make(ir.Concat, y.Attr, qs...), r.make(ir.Concat, y.Attr, scales...)
+	case isBytes(y):
+		return y.In[0], r.number(ir.Type{DType: ir.F32, Shape: shape}, 1)
+	case y.Op == ir.Mul:
 		for i, x := range y.In {
-			if x.Op == ir.Cast && x.In[0].DType == ir.I8 {
-				if scale := r.along(y.In[1-i], axis); scale != nil {
-					return x.In[0], scale
-				}
+			if scale = r.along(y.In[1-i], axis); isBytes(x) && scale != nil {
+				return x.In[0], scale
 			}
 		}
-	case ir.Permute:
-		if q, scale = r.storedBytes(y.In[0], y.Attr.Axes[axis]); q != nil {
-			return r.make(ir.Permute, y.Attr, q), r.make(ir.Permute, y.Attr, scale)
-		}
-	case ir.Expand:
-		if !y.In[0].Shape[axis].Equal(y.Shape[axis]) {
-			return nil, nil
-		}
-		if q, scale = r.storedBytes(y.In[0], axis); q != nil {
-			return r.expand(q, y.Shape), r.expand(scale, shape)
-		}
 	}
-	return nil, nil
+	column := ir.Type{DType: ir.F32, Shape: narrowed(y.Shape, axis)}
+	top := r.make(ir.ReduceMax, ir.Attr{Axes: []int{axis}}, r.op(ir.Abs, y))
+	scale = r.op(ir.Max, r.op(ir.Mul, top, r.number(column, 1.0/127)), r.number(column, minScale))
+	return r.cast(ir.I8, r.op(ir.Round, r.op(ir.Div, y, r.expand(scale, y.Shape)))), scale
 }
+
+func isBytes(x *ir.Node) bool { return x.Op == ir.Cast && x.In[0].DType == ir.I8 }
 
 // along gives one element along an axis of what is the same there; nil if x is
 // not known to be.

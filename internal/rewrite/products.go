@@ -25,7 +25,7 @@ type productGroup struct {
 // they are put together once, when they are packed. Where every product has a
 // bias, it is added before the cut.
 func mergeProducts(s *setting, g *ir.Graph) (*ir.Graph, error) {
-	groups := sharedProducts(g)
+	groups := sharedProducts(g, s.precision)
 	if len(groups) == 0 {
 		return g, nil
 	}
@@ -53,9 +53,13 @@ func mergeProducts(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	})
 }
 
-// sharedProducts finds, by product, groups of at least two.
-func sharedProducts(g *ir.Graph) map[*ir.Node]*productGroup {
-	type key struct{ a, region int }
+// sharedProducts finds, by product, groups of at least two. Where a precision is
+// asked for, products too small for it stay apart from those that are not.
+func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup {
+	type key struct {
+		a, region int
+		small     bool
+	}
 	byA := map[key]*productGroup{}
 	groups := map[*ir.Node]*productGroup{}
 	var fixed []bool
@@ -73,7 +77,7 @@ func sharedProducts(g *ir.Graph) map[*ir.Node]*productGroup {
 		if !fixed[n.In[1].ID] || !plainMatrix(n.In[1].Shape) {
 			continue
 		}
-		k := key{n.In[0].ID, n.Attr.Region}
+		k := key{n.In[0].ID, n.Attr.Region, precision != 0 && !minSides(n)}
 		if byA[k] == nil {
 			byA[k] = &productGroup{}
 		}

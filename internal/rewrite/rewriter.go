@@ -31,10 +31,12 @@ type setting struct {
 	bisect  func(rule string, hash uint64) bool
 	check   bool
 	off     map[string]bool
+
+	precision ir.DType
 }
 
 func newSetting(table []pass, off map[string]bool, o Options) *setting {
-	s := &setting{rules: map[ir.Op][]namedRule{}, bisect: o.Bisect, check: o.Check, off: off, applied: map[string]int{}}
+	s := &setting{rules: map[ir.Op][]namedRule{}, bisect: o.Bisect, check: o.Check, off: off, applied: map[string]int{}, precision: o.Precision}
 	for _, p := range table {
 		if off[p.name] {
 			continue
