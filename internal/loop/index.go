@@ -25,7 +25,56 @@ func AddIndex(a, b *Expr) *Expr {
 			return AddIndex(a.Args[0], Int(c+y))
 		}
 	}
+	if whole := rejoin(a, b); whole != nil { // of what a reshape took apart
+		return whole
+	}
 	return Apply(ir.Add, ir.I64, a, b)
+}
+
+// rejoin is p + x where a is p + floor(x/c)*c and b is x mod c; else nil.
+func rejoin(a, b *Expr) *Expr {
+	if b.Kind != KindApply || b.Op != ir.Mod || a.Kind != KindApply {
+		return nil
+	}
+	x, c := b.Args[0], b.Args[1]
+	switch a.Op {
+	case ir.Add:
+		if whole := rejoin(a.Args[1], b); whole != nil {
+			return AddIndex(a.Args[0], whole)
+		}
+	case ir.Mul:
+		if q := a.Args[0]; q.Kind == KindApply && q.Op == ir.IDiv && sameIndex(a.Args[1], c) && sameIndex(q.Args[0], x) && sameIndex(q.Args[1], c) {
+			return x
+		}
+	}
+	return nil
+}
+
+// sameIndex tells whether two expressions are alike by form: variables, sizes
+// and arithmetic.
+func sameIndex(a, b *Expr) bool {
+	if a == b {
+		return true
+	}
+	if a.Kind != b.Kind || len(a.Args) != len(b.Args) || a.DType != b.DType {
+		return false
+	}
+	switch a.Kind {
+	case KindConst:
+		return a.Bits == b.Bits
+	case KindVar:
+		return a.Var == b.Var
+	case KindSize:
+		return a.Size.Equal(b.Size)
+	case KindApply:
+		for i := range a.Args {
+			if !sameIndex(a.Args[i], b.Args[i]) {
+				return false
+			}
+		}
+		return a.Op == b.Op
+	}
+	return false
 }
 
 // SubIndex is a - b.

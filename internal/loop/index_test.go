@@ -191,6 +191,9 @@ func TestIndexForms(t *testing.T) {
 		{"flipped div", DivIndex(AddIndex(MulIndex(i.Ref(), Int(64)), back), ir.N(64), bound), "i"},
 		{"flipped mod", ModIndex(AddIndex(MulIndex(i.Ref(), Int(64)), back), ir.N(64), bound), "63 - j"},
 		{"may be left of zero", DivIndex(AddIndex(MulIndex(i.Ref(), Int(64)), AddIndex(j.Ref(), Int(-3))), ir.N(64), bound), "i + idiv(j + -3, 64)"},
+		{"taken apart and joined", AddIndex(AddIndex(i.Ref(), MulIndex(DivIndex(flat, ir.N(5), bound), Int(5))), ModIndex(flat, ir.N(5), bound)), "i + (i*64 + j)"},
+		{"of other numbers", AddIndex(MulIndex(DivIndex(flat, ir.N(5), bound), Int(5)), ModIndex(byN, ir.N(5), bound)), "idiv(i*64 + j, 5)*5 + mod(j*size(N) + i, 5)"},
+		{"by other sizes", AddIndex(MulIndex(DivIndex(j.Ref(), ir.N(5), bound), Int(5)), ModIndex(j.Ref(), ir.N(10), bound)), "idiv(j, 5)*5 + mod(j, 10)"},
 		{"constants meet", AddIndex(AddIndex(i.Ref(), Int(3)), Int(-3)), "i"},
 		{"constants multiply", MulIndex(MulIndex(i.Ref(), Int(3)), Int(4)), "i*12"},
 	} {
