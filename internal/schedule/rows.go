@@ -185,7 +185,7 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 
 // rowValue keeps what is computed once a row in a local.
 func (r *rowBuilder) rowValue(n *ir.Node, e *loop.Expr) *loop.Expr {
-	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) {
+	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) || !r.ofRow(e) {
 		return e
 	}
 	l := r.newLocal("v", n.DType)
@@ -193,6 +193,22 @@ func (r *rowBuilder) rowValue(n *ir.Node, e *loop.Expr) *loop.Expr {
 	ref := l.Ref()
 	r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
 	return ref
+}
+
+// ofRow tells whether e is the same all along the row. A row value that is part
+// of a concatenation is not: it is asked for where there may be none.
+func (r *rowBuilder) ofRow(e *loop.Expr) bool {
+	row := map[*loop.Var]bool{}
+	for _, i := range r.rowIdx {
+		i.Walk(func(x *loop.Expr) {
+			if x.Kind == loop.KindVar {
+				row[x.Var] = true
+			}
+		})
+	}
+	same := true
+	e.Walk(func(x *loop.Expr) { same = same && (x.Kind != loop.KindVar || row[x.Var]) })
+	return same
 }
 
 // heldInScratch finds, for each level, the inlined nodes of full shape that
