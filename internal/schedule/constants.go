@@ -37,9 +37,10 @@ func (s *partition) findOrigins() {
 }
 
 func (s *partition) originOf(n *ir.Node) origin {
-	static := n.Shape.Numel().Static()
+	_, static := n.Shape.Ints()
 	for _, o := range n.Outs {
-		static = static && o.Shape.Numel().Static()
+		_, ok := o.Shape.Ints()
+		static = static && ok
 	}
 	switch {
 	case !static || n.Op == ir.Assign:
