@@ -57,14 +57,21 @@ func sample(n int) []string {
 }
 
 // However texts are batched, each has the vector that it has alone, in the
-// order of the texts.
+// order of the texts, in every number format.
 func TestBatchesChangeNothing(t *testing.T) {
+	batchesChangeNothing(t, sinter.F32, 0, 7, 50, 1<<20)
+	batchesChangeNothing(t, sinter.BF16, 0, 50)
+	batchesChangeNothing(t, sinter.Int8, 0, 50)
+}
+
+func batchesChangeNothing(t *testing.T, p sinter.Precision, batches ...int) {
+	t.Helper()
 	texts := sample(70)
-	one := open(t, embed.Options{BatchTokens: 1}) // every text a batch of its own
+	one := open(t, embed.Options{BatchTokens: 1, Precision: p}) // every text a batch of its own
 	defer one.Close()
 	want := encode(t, one, texts)
-	for _, tokens := range []int{0, 7, 50, 1 << 20} {
-		e := open(t, embed.Options{BatchTokens: tokens})
+	for _, tokens := range batches {
+		e := open(t, embed.Options{BatchTokens: tokens, Precision: p})
 		got := encode(t, e, texts)
 		for i := range texts {
 			if !equal(got[i], want[i]) {
@@ -206,14 +213,15 @@ func TestOptions(t *testing.T) {
 		t.Error(err)
 	}
 	for want, o := range map[string]embed.Options{
-		"no model":     {},
-		"no/such":      {Model: "no/such"},
-		"config.json":  {Model: t.TempDir()},
-		"use F32":      {FS: minilm.FS, Precision: sinter.Int4},
-		"-1 tokens":    {FS: minilm.FS, BatchTokens: -1},
-		"zero Device":  {FS: minilm.FS, Device: &sinter.Device{}},
-		"no tokenizer": {FS: without{minilm.FS, "tokenizer.json"}},
-		"nonsense":     {FS: minilm.FS, Compile: sinter.Options{NoOpt: []string{"nonsense"}}},
+		"no model":      {},
+		"no/such":       {Model: "no/such"},
+		"config.json":   {Model: t.TempDir()},
+		"use F32":       {FS: minilm.FS, Precision: sinter.Int4},
+		"precision f64": {FS: asking{minilm.FS, sinter.F64}},
+		"-1 tokens":     {FS: minilm.FS, BatchTokens: -1},
+		"zero Device":   {FS: minilm.FS, Device: &sinter.Device{}},
+		"no tokenizer":  {FS: without{minilm.FS, "tokenizer.json"}},
+		"nonsense":      {FS: minilm.FS, Compile: sinter.Options{NoOpt: []string{"nonsense"}}},
 	} {
 		if e, err := embed.New(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -221,6 +229,32 @@ func TestOptions(t *testing.T) {
 				_ = e.Close()
 			}
 		}
+	}
+}
+
+// asking is a file system whose model asks for a precision.
+type asking struct {
+	fs.FS
+	precision sinter.Precision
+}
+
+func (f asking) Precision() sinter.Precision { return f.precision }
+
+// The model says what it is computed in, unless the options do.
+func TestModelAsksForPrecision(t *testing.T) {
+	texts := sample(3)
+	of := func(o embed.Options) [][]float32 {
+		e := open(t, o)
+		defer e.Close()
+		return encode(t, e, texts)
+	}
+	asks := asking{minilm.FS, sinter.Int8}
+	in8, inF32 := of(embed.Options{FS: asks}), of(embed.Options{FS: asks, Precision: sinter.F32})
+	if !slices.EqualFunc(in8, of(embed.Options{FS: minilm.FS, Precision: sinter.Int8}), equal) {
+		t.Error("a model that asks for int8 is not computed in it")
+	}
+	if !slices.EqualFunc(inF32, of(embed.Options{FS: minilm.FS, Precision: sinter.F32}), equal) || slices.EqualFunc(in8, inF32, equal) {
+		t.Error("the options do not decide")
 	}
 }
 

@@ -214,14 +214,16 @@ func batchEqualsAlone(t *testing.T, p *sinter.Program, texts [][]int32, alone []
 	}
 }
 
-// TestReferenceMiniLM runs the real model over the reference texts.
-func TestReferenceMiniLM(t *testing.T) {
+// miniLM opens the real model and gives the reference texts, as ids, and their
+// embeddings.
+func miniLM(t *testing.T) (e *Encoder, ids [][]int32, want []float64, width int, ref reference) {
+	t.Helper()
 	dir := reftest.Dir(t, "minilm")
 	e, err := Open(reftest.Model(t, "minilm"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { _ = e.Close() })
 	var texts []string
 	data, err := os.ReadFile(filepath.Join(dir, "embeddings.json"))
 	if err == nil {
@@ -230,33 +232,29 @@ func TestReferenceMiniLM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids [][]int32
 	for _, text := range texts {
 		ids = append(ids, e.Tokenizer.EncodeMax(text, e.MaxTokens).IDs)
 	}
-	ref := openReference(t, filepath.Join(dir, "embeddings.safetensors"))
+	ref = openReference(t, filepath.Join(dir, "embeddings.safetensors"))
 	want, shape := ref.floats("embeddings")
 	if shape[0] != len(texts) {
 		t.Fatalf("%d texts, %d embeddings", len(texts), shape[0])
 	}
+	return e, ids, want, shape[1], ref
+}
+
+// TestReferenceMiniLM runs the real model over the reference texts.
+func TestReferenceMiniLM(t *testing.T) {
+	e, ids, want, width, ref := miniLM(t)
 	for name, d := range devices(t) {
 		t.Run(name, func(t *testing.T) {
 			p := program(t, e, sinter.Options{Device: d})
-			chosen := make([]int, len(texts))
-			for i := range chosen {
-				chosen[i] = i
-			}
-			switch name {
-			case "interp":
-				chosen = shortest(ids, 3)
-			case "generic":
-				chosen = shortest(ids, 10)
-			}
+			chosen := shortest(ids, testable(name, len(ids)))
 			var batch [][]int32
 			var alone [][][]float32
 			for _, i := range chosen {
 				got := run(t, p, ids[i])
-				if err := far(got[0], want[i*shape[1]:(i+1)*shape[1]]); err > embeddingTolerance {
+				if err := far(got[0], want[i*width:(i+1)*width]); err > embeddingTolerance {
 					t.Errorf("text %d: embedding is %g from the reference", i, err)
 				}
 				batch, alone = append(batch, ids[i]), append(alone, got)
@@ -278,6 +276,17 @@ func hiddenStates(t *testing.T, p *sinter.Program, ref reference) {
 			t.Errorf("hidden state %d is %g from the reference", i, err)
 		}
 	}
+}
+
+// testable is how many texts a device embeds in seconds, of n.
+func testable(device string, n int) int {
+	switch device {
+	case "interp":
+		return 3
+	case "generic":
+		return 10
+	}
+	return n
 }
 
 // shortest gives the places of the n shortest texts.

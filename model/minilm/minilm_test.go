@@ -26,11 +26,11 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// TestReferenceCosine compares the embeddings of 8-bit weights with those of
-// the publisher's in float64.
-func TestReferenceCosine(t *testing.T) {
+// reference gives the texts of the reference data and the embeddings of the
+// publisher's weights in float64.
+func reference(t *testing.T) (texts []string, embeddings []float32) {
+	t.Helper()
 	dir := reftest.Dir(t, "minilm")
-	var texts []string
 	data, err := os.ReadFile(filepath.Join(dir, "embeddings.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &texts)
@@ -47,28 +47,48 @@ func TestReferenceCosine(t *testing.T) {
 	if !ok {
 		t.Fatal("no embeddings in the reference")
 	}
-	ctx := context.Background()
-	want, err := sinter.Values[float32](ctx, sinter.Weight("ref", ref.DType, ref.Data, ref.Shape...).Cast(sinter.F32))
+	embeddings, err = sinter.Values[float32](context.Background(), sinter.Weight("ref", ref.DType, ref.Data, ref.Shape...).Cast(sinter.F32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := embed.New(ctx, embed.Options{FS: FS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	got, err := e.Encode(ctx, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, least := 0.0, 1.0
-	for i, v := range got {
-		c := float64(embed.Cosine(v, want[i*len(v):(i+1)*len(v)]))
-		mean += c / float64(len(got))
-		least = math.Min(least, c)
-	}
-	t.Logf("cosine to the reference: mean %.5f, least %.5f", mean, least)
-	if !(mean >= 0.997 && least >= 0.985) {
-		t.Errorf("cosine to the reference: mean %.5f, least %.5f, want 0.997 and 0.985", mean, least)
+	return texts, embeddings
+}
+
+// TestReferenceCosine compares the embeddings of 8-bit weights, in each number
+// format, with those of the publisher's in float64.
+func TestReferenceCosine(t *testing.T) {
+	texts, want := reference(t)
+	for _, c := range []struct {
+		name        string
+		precision   sinter.Precision
+		mean, least float64
+	}{
+		{"as the model asks", 0, 0.997, 0.99},
+		{"f32", sinter.F32, 0.999, 0.995},
+		{"bf16", sinter.BF16, 0.999, 0.995},
+		{"int8", sinter.Int8, 0.997, 0.99},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := context.Background()
+			e, err := embed.New(ctx, embed.Options{FS: FS, Precision: c.precision})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			got, err := e.Encode(ctx, texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean, least := 0.0, 1.0
+			for i, v := range got {
+				c := float64(embed.Cosine(v, want[i*len(v):(i+1)*len(v)]))
+				mean += c / float64(len(got))
+				least = math.Min(least, c)
+			}
+			t.Logf("cosine to the reference: mean %.5f, least %.5f", mean, least)
+			if !(mean >= c.mean && least >= c.least) {
+				t.Errorf("cosine to the reference: mean %.5f, least %.5f, want %v and %v", mean, least, c.mean, c.least)
+			}
+		})
 	}
 }

@@ -1,0 +1,55 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/sinterml/sinter"
+)
+
+// TestReferencePrecision holds what number formats may cost the real model: the
+// cosines of its embeddings with the reference, the mean of all texts and the
+// least of any. Each text has the same bits alone and among others.
+func TestReferencePrecision(t *testing.T) {
+	e, ids, want, width, _ := miniLM(t)
+	for name, d := range devices(t) {
+		for _, c := range []struct {
+			name        string
+			precision   sinter.Precision
+			mean, least float64
+		}{{"bf16", sinter.BF16, 0.9998, 0.999}, {"int8", sinter.Int8, 0.997, 0.99}} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				p := program(t, e, sinter.Options{Device: d, Precision: c.precision})
+				mean, least := 0.0, 1.0
+				var batch [][]int32
+				var alone [][][]float32
+				count := testable(name, len(ids))
+				if count < len(ids) {
+					c.mean, count = c.least, 2
+				}
+				chosen := shortest(ids, count)
+				for _, i := range chosen {
+					got := run(t, p, ids[i])
+					same := cosine(got[0], want[i*width:(i+1)*width])
+					mean += same / float64(len(chosen))
+					least = math.Min(least, same)
+					batch, alone = append(batch, ids[i]), append(alone, got)
+				}
+				t.Logf("cosine of %d texts to the reference: mean %.5f, least %.5f", len(chosen), mean, least)
+				if !(mean >= c.mean && least >= c.least) {
+					t.Errorf("cosine to the reference: mean %.5f, least %.5f, want %v and %v", mean, least, c.mean, c.least)
+				}
+				batchEqualsAlone(t, p, batch, alone)
+			})
+		}
+	}
+}
+
+// cosine is that of the angle between two vectors.
+func cosine(a []float32, b []float64) float64 {
+	var ab, aa, bb float64
+	for i, x := range a {
+		ab, aa, bb = ab+float64(x)*b[i], aa+float64(x)*float64(x), bb+b[i]*b[i]
+	}
+	return ab / math.Sqrt(aa*bb)
+}
