@@ -46,14 +46,14 @@ func (d *Device) Counts() Counts {
 	return d.counts
 }
 
-// module is a graph with the number of kernels that it was planned to take.
+// module is a graph with the numbers of kernels that it was planned to take.
 type module struct {
-	graph   *ir.Graph
-	kernels int
-	closed  atomic.Bool
+	graph  *ir.Graph
+	info   device.Info
+	closed atomic.Bool
 }
 
-func (m *module) Info() device.Info { return device.Info{Kernels: m.kernels} }
+func (m *module) Info() device.Info { return m.info }
 
 func (m *module) Close() error {
 	if m.closed.Swap(true) {
@@ -75,10 +75,18 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 	if err != nil {
 		return nil, err
 	}
+	m := &module{graph: g}
+	for _, k := range plan.Kernels {
+		if k.Constant {
+			m.info.Constant++
+		} else {
+			m.info.Kernels++
+		}
+	}
 	d.mu.Lock()
 	d.counts.Compiled++
 	d.mu.Unlock()
-	return &module{graph: g, kernels: len(plan.Kernels)}, nil
+	return m, nil
 }
 
 // finished is the event of a run, which has nothing to wait for.
@@ -112,7 +120,7 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts.Runs++
-	d.counts.Kernels += m.kernels
+	d.counts.Kernels += m.info.Kernels
 	return finished{}, nil
 }
 
