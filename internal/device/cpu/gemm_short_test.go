@@ -188,7 +188,7 @@ func (c *shortCase) check(t *testing.T, devices []*Device) {
 
 func TestShortProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	devices := gemmDevices(t)
+	devices := shortDevices(t)
 	yes := func() bool { return rng.IntN(2) == 0 }
 	for i := range 60 {
 		c := &shortCase{
@@ -207,7 +207,7 @@ func TestShortProducts(t *testing.T) {
 // and with a rest.
 func TestLongByteProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	devices := gemmDevices(t)
+	devices := shortDevices(t)
 	most := func(_ *rand.Rand, x bool) uint16 { return map[bool]uint16{true: 255, false: 128}[x] }
 	for i, k := range []int{2048, 2047, 4100, 5000} {
 		for _, fill := range []func(*rand.Rand, bool) uint16{most, lastBytes, anyByte} {
@@ -226,7 +226,7 @@ func TestLongByteProducts(t *testing.T) {
 // behind.
 func TestSpecialBF16Products(t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 26))
-	devices := gemmDevices(t)
+	devices := shortDevices(t)
 	for i := range 12 {
 		c := &shortCase{rows: 1 + rng.IntN(15), cols: 1 + rng.IntN(80), k: 31 + rng.IntN(40), weight: i%2 == 0, turned: i%3 == 0, computed: i%4 == 0, fill: special}
 		c.build(rng)
@@ -248,7 +248,7 @@ func TestSpecialBF16Products(t *testing.T) {
 
 // A product of short operands is one kernel, in machine code alone.
 func TestShortProductsAreOneKernel(t *testing.T) {
-	for _, d := range gemmDevices(t) {
+	for _, d := range shortDevices(t) {
 		for _, bytes := range []bool{true, false} {
 			c := &shortCase{bytes: bytes, rows: 33, cols: 70, k: 50, weight: true, scaled: true, fill: normal}
 			c.build(rand.New(rand.NewPCG(27, 28)))

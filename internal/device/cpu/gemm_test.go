@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -290,27 +291,33 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	return out
 }
 
-// gemmDevices are a device for each instruction set of this machine, and for
-// each without what it has for short formats.
+// gemmDevices are a device for each instruction set of this machine.
 func gemmDevices(tb testing.TB) []*Device {
 	var all []*Device
-	add := func(isa ISA) *Device {
+	for _, isa := range []ISA{AVX512, AVX2, Generic} {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			tb.Logf("without %v: %v", isa, err)
-			return nil
+			continue
 		}
 		tb.Cleanup(func() { _ = d.Close() })
 		all = append(all, d)
-		return d
 	}
-	for _, isa := range []ISA{AVX512, AVX2, Generic} {
-		d := add(isa)
-		if d == nil || isa == Generic || !d.has.AVX512VNNI && !d.has.AVX512BF16 && !d.has.AVXVNNI {
+	return all
+}
+
+// shortDevices are those and, where they have instructions for bytes or bf16, as
+// many without.
+func shortDevices(tb testing.TB) []*Device {
+	all := gemmDevices(tb)
+	for _, d := range gemmDevices(tb) {
+		formats := []x86.GemmFormat{x86.GemmBF16, x86.GemmBytes}
+		has := func(f x86.GemmFormat) bool { return x86.HasGemm(d.target(), f, &d.has) }
+		if d.isa == Generic || !slices.ContainsFunc(formats, has) {
 			continue
 		}
-		bare := add(isa)
-		bare.has.AVX512VNNI, bare.has.AVX512BF16, bare.has.AVXVNNI = false, false, false
+		d.has.AVX512VNNI, d.has.AVX512BF16, d.has.AVXVNNI = false, false, false
+		all = append(all, d)
 	}
 	return all
 }
@@ -345,6 +352,9 @@ func TestGemmForms(t *testing.T) {
 func testForms(t *testing.T, dtype string) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	devices := gemmDevices(t)
+	if dtype != "" {
+		devices = shortDevices(t)
+	}
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	for range 60 {
 		size := gemmSize{1 + rng.IntN(3), rng.IntN(20), rng.IntN(140), rng.IntN(40)}
