@@ -62,6 +62,8 @@ type counter struct {
 	cost   Cost
 }
 
+func (c *counter) value(v *Var) int64 { return c.vars[v] }
+
 func (c *counter) level() int { return len(c.runs) - 1 }
 
 func (c *counter) body(body []Stmt) error {
@@ -102,11 +104,11 @@ func (c *counter) loop(l *Loop) error {
 	lo := int64(0)
 	var err error
 	if l.Lo != nil {
-		if lo, err = EvalIndex(l.Lo, c.env, c.vars); err != nil {
+		if lo, err = EvalIndex(l.Lo, c.env, c.value); err != nil {
 			return err
 		}
 	}
-	hi, err := EvalIndex(l.Hi, c.env, c.vars)
+	hi, err := EvalIndex(l.Hi, c.env, c.value)
 	if err != nil || hi <= lo {
 		return err
 	}
@@ -188,8 +190,9 @@ func operations(op ir.Op) float64 {
 	return 1
 }
 
-// EvalIndex computes index arithmetic over sizes and variables.
-func EvalIndex(e *Expr, env ir.Env, vars map[*Var]int64) (int64, error) {
+// EvalIndex computes index arithmetic over sizes and variables; value is nil
+// where there are none.
+func EvalIndex(e *Expr, env ir.Env, value func(*Var) int64) (int64, error) {
 	switch e.Kind {
 	case KindConst:
 		return int64(e.Bits), nil
@@ -197,16 +200,16 @@ func EvalIndex(e *Expr, env ir.Env, vars map[*Var]int64) (int64, error) {
 		n, err := e.Size.Eval(env)
 		return int64(n), err
 	case KindVar:
-		return vars[e.Var], nil
+		return value(e.Var), nil
 	case KindApply:
 		if len(e.Args) != 2 || e.DType != ir.I64 {
 			break
 		}
-		x, err := EvalIndex(e.Args[0], env, vars)
+		x, err := EvalIndex(e.Args[0], env, value)
 		if err != nil {
 			return 0, err
 		}
-		y, err := EvalIndex(e.Args[1], env, vars)
+		y, err := EvalIndex(e.Args[1], env, value)
 		if err != nil {
 			return 0, err
 		}

@@ -101,21 +101,6 @@ func sideBySide(stride *loop.Expr, n ir.Dim) bool {
 
 // evalIndex computes index arithmetic over sizes and the batch.
 func evalIndex(e *loop.Expr, env ir.Env, batch int) (int, error) {
-	switch e.Kind {
-	case loop.KindConst:
-		return int(int64(e.Bits)), nil
-	case loop.KindSize:
-		return e.Size.Eval(env)
-	case loop.KindVar:
-		return batch, nil
-	}
-	x, err := evalIndex(e.Args[0], env, batch)
-	if err != nil {
-		return 0, err
-	}
-	y, err := evalIndex(e.Args[1], env, batch)
-	if err != nil {
-		return 0, err
-	}
-	return int(loop.BinaryInt[int64](e.Op)(int64(x), int64(y))), nil
+	n, err := loop.EvalIndex(e, env, func(*loop.Var) int64 { return int64(batch) })
+	return int(n), err
 }
