@@ -89,7 +89,7 @@ type emitter struct {
 	tables [][]byte
 	vregs  []vreg
 	room   [classes]int // registers that weave may count on
-	entry  *block // pointers and constants: run first, once
+	entry  *block       // pointers and constants: run first, once
 	words  map[int]reg
 	consts map[constKey]reg
 
