@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Type is what is known of a value before it is computed.
 type Type struct {
 	DType DType
@@ -74,6 +76,18 @@ func (g *Graph) Symbols() []Symbol {
 		add(n.Attr.After)
 	}
 	return all
+}
+
+// Steady tells which leaves keep their values from run to run: weights, and
+// what is bound where inputs bring the data. Without inputs, bound values may
+// be data, other ones each time.
+func (g *Graph) Steady() []bool {
+	inputs := slices.ContainsFunc(g.Leaves, func(l Leaf) bool { return l.Kind == Input })
+	steady := make([]bool, len(g.Leaves))
+	for i, l := range g.Leaves {
+		steady[i] = l.Kind == Weight || l.Kind == Bound && inputs
+	}
+	return steady
 }
 
 // Users lists, for each node by ID, the nodes that read it, each use once.

@@ -57,8 +57,7 @@ func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node
 
 // unchanging tells which nodes are weights, or made of weights alone: their
 // values are the same in every run, or until somebody assigns a variable
-// between two runs. Bound values count: that they are data, new each time, is
-// not to be expected of a program made to run many times.
+// between two runs.
 func unchanging(g *ir.Graph) []bool {
 	assigned := map[int]bool{}
 	for _, n := range g.Nodes {
@@ -66,11 +65,13 @@ func unchanging(g *ir.Graph) []bool {
 			assigned[n.Attr.Leaf] = true
 		}
 	}
-	fixed := make([]bool, len(g.Nodes))
+	fixed, steady := make([]bool, len(g.Nodes)), g.Steady()
 	for i, n := range g.Nodes {
 		switch n.Op {
-		case ir.Const, ir.Weight, ir.Bound, ir.Iota:
+		case ir.Const, ir.Iota:
 			fixed[i] = true
+		case ir.Weight, ir.Bound:
+			fixed[i] = steady[n.Attr.Leaf]
 		case ir.Variable:
 			fixed[i] = !assigned[n.Attr.Leaf]
 		case ir.Input, ir.Rand, ir.Assign:

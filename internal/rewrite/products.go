@@ -98,13 +98,12 @@ func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup 
 
 // fixedNodes tells which nodes are weights or made of weights by moves and
 // element by element, as packing can do once for all runs; so none holds a
-// product, that another one of its group would have to wait for. Bound values
-// are left out: they may be data, new each time.
+// product, that another one of its group would have to wait for.
 func fixedNodes(g *ir.Graph) []bool {
-	fixed := make([]bool, len(g.Nodes))
+	fixed, steady := make([]bool, len(g.Nodes)), g.Steady()
 	for i, n := range g.Nodes {
 		switch {
-		case n.Op == ir.Const, n.Op == ir.Weight, n.Op == ir.Iota:
+		case n.Op == ir.Const, n.Op == ir.Iota, n.Op.HasLeaf() && steady[n.Attr.Leaf]:
 			fixed[i] = true
 		case n.Op.Pointwise(), n.Op.Class() == ir.ClassMovement:
 			fixed[i] = !slices.ContainsFunc(n.In, func(x *ir.Node) bool { return !fixed[x.ID] })

@@ -27,7 +27,7 @@ const maxKept = 2
 // findOrigins notes what each node depends on. Values of weights with symbolic
 // sizes change with these.
 func (s *partition) findOrigins() {
-	s.origin = make([]origin, len(s.g.Nodes))
+	s.origin, s.steady = make([]origin, len(s.g.Nodes)), s.g.Steady()
 	if !s.opt.on("constants") {
 		return
 	}
@@ -45,7 +45,7 @@ func (s *partition) originOf(n *ir.Node) origin {
 	switch {
 	case !static || n.Op == ir.Assign:
 		return changing
-	case n.Op == ir.Weight:
+	case n.Op.HasLeaf() && s.steady[n.Attr.Leaf]:
 		return ofWeights
 	case n.Op == ir.Const || n.Op == ir.Iota:
 		return neutral
@@ -210,7 +210,7 @@ func (s *partition) weightBytes(nodes []*ir.Node) int {
 			return
 		}
 		seen[n] = true
-		if n.Op == ir.Weight {
+		if n.Op.HasLeaf() && s.steady[n.Attr.Leaf] {
 			size, _ := n.Shape.Numel().Const()
 			total += size * n.DType.Size()
 		}
@@ -256,6 +256,7 @@ func (p *Plan) keepConstants() {
 
 // checkConstant verifies that kernel k gives the same in each run.
 func (p *Plan) checkConstant(k *Kernel) error {
+	steady := p.Graph.Steady()
 	for i, prm := range k.Params() {
 		if k.Args[i] < 0 {
 			continue
@@ -265,7 +266,7 @@ func (p *Plan) checkConstant(k *Kernel) error {
 		case !b.Len.Static():
 			return fmt.Errorf("b%d has no fixed size", k.Args[i])
 		case b.Kind == ConstantBuffer, b.Kind == InterimBuffer:
-		case b.Kind == LeafBuffer && p.Graph.Leaves[b.Number].Kind == ir.Weight && prm.Use == loop.Read:
+		case b.Kind == LeafBuffer && steady[b.Number] && prm.Use == loop.Read:
 		default:
 			return fmt.Errorf("b%d changes from run to run", k.Args[i])
 		}

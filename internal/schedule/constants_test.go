@@ -46,12 +46,17 @@ func (p *Plan) constants() (n int) {
 	return n
 }
 
-// Only weights are the same in every run.
+// Weights are the same in every run, and so is what is bound, unless it may be
+// the data.
 func TestConstantLeaves(t *testing.T) {
-	for kind, want := range map[string]int{"weight": 1, "input": 0, "bound": 0, "variable": 0} {
+	for kind, want := range map[string]int{"weight": 1, "input": 0, "bound": 1, "variable": 0} {
 		if p := planOf(t, strings.ReplaceAll(scaled, "KIND", kind)); p.constants() != want {
 			t.Errorf("%d constant kernels of a %s, want %d\n%v", p.constants(), kind, want, p)
 		}
+	}
+	noInput := strings.NewReplacer("KIND", "bound", "leaf 0 input", "leaf 0 bound", "%0 = input", "%0 = bound").Replace(scaled)
+	if p := planOf(t, noInput); p.constants() != 0 {
+		t.Errorf("%d constant kernels without inputs\n%v", p.constants(), p)
 	}
 }
 

@@ -18,6 +18,7 @@ type partition struct {
 	out    []bool // by ID: is an output
 
 	origin []origin // by ID
+	steady []bool   // by leaf
 	root   []bool   // by ID
 	group  []*group // by ID, of roots
 	taken  []bool   // by ID: on the way from an anchor to what its kernel stores
