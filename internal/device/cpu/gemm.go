@@ -34,7 +34,7 @@ type gemmKernel struct {
 func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	format := g.Format()
 	switch {
-	case g.DType.Compute() != ir.F32 && (format == template.Single || !c.machine):
+	case g.DType.Compute() != ir.F32 && format == template.Single:
 		return c.loops(g.Loops())
 	case !c.machine:
 		return c.genericGemm(g)

@@ -6,14 +6,21 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/generic"
 	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
 )
 
 // genericGemm is a product in plain Go: the same parts as closures around the
 // inner kernel of package generic.
+//
+// Products of u8 and i8 are multiplied as f32, which is exact for a while: a sum
+// of template.SumBlock of them is below 512*255*128 < 2^24. Those sums are added
+// as integers.
 type genericGemm struct {
 	work                 *template.Gemm
+	bytes                bool
 	packX, packY, finish *part
 	constY               *constY
 	sharedY              bool // all batches have the same Y
@@ -26,12 +33,18 @@ const (
 )
 
 func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
-	k := &genericGemm{work: g, sharedY: sharedY(g)}
+	k := &genericGemm{work: g, bytes: g.Format() == template.Bytes, sharedY: sharedY(g)}
+	floats := *g
+	if k.bytes {
+		narrow := g.Narrow(template.Bytes)
+		floats.DType = ir.F32
+		floats.X, floats.Y = loop.Apply(ir.Cast, ir.F32, narrow.X), loop.Apply(ir.Cast, ir.F32, narrow.Y)
+	}
 	var err error
-	if k.packX, err = c.part(g.PackX(template.Single)); err != nil {
+	if k.packX, err = c.part(floats.PackX(template.Single)); err != nil {
 		return nil, err
 	}
-	if k.packY, err = c.part(g.PackY(template.Single, genericCols)); err != nil {
+	if k.packY, err = c.part(floats.PackY(template.Single, genericCols)); err != nil {
 		return nil, err
 	}
 	if k.finish, err = c.part(g.Finish()); err != nil {
@@ -53,7 +66,8 @@ type genericStep struct {
 // genericWorker is what one worker needs for itself.
 type genericWorker struct {
 	a, b, c              []float32 // rows of X, a panel of Y by rows, sums
-	packed               []float32
+	whole                []int32   // sums of bytes
+	packed               genericPanel
 	packX, packY, finish *partCall
 }
 
@@ -64,9 +78,13 @@ type genericPacks struct {
 
 type genericPack struct {
 	once sync.Once
-	b    generic.Packed
+	b    genericPanel
 	err  error
 }
+
+// genericPanel is a panel of Y: of bytes a piece for each block of k, of floats
+// one, which the kernel cuts itself.
+type genericPanel []generic.Packed
 
 func (s *genericStep) flags() []int64 { return s.status }
 
@@ -95,6 +113,9 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 	for i := range s.workers {
 		w := &s.workers[i]
 		w.b, w.c = make([]float32, s.k*genericCols), make([]float32, genericRows*genericCols)
+		if k.bytes {
+			w.whole = make([]int32, genericRows*genericCols)
+		}
 		if w.packY, err = k.packY.call(r, nil); err != nil {
 			return nil, err
 		}
@@ -129,10 +150,10 @@ func (s *genericStep) Do(worker, task int) error {
 }
 
 // panel is a panel of Y, from the constant ones or packed now.
-func (s *genericStep) panel(w *genericWorker, batch, p int) (generic.Packed, error) {
+func (s *genericStep) panel(w *genericWorker, batch, p int) (genericPanel, error) {
 	if s.packs == nil {
 		b, err := s.pack(w, w.packed, batch, p)
-		w.packed = b.Data()
+		w.packed = b
 		return b, err
 	}
 	kept := &s.packs.panels[(batch*s.panels+p)%len(s.packs.panels)]
@@ -140,7 +161,8 @@ func (s *genericStep) panel(w *genericWorker, batch, p int) (generic.Packed, err
 	return kept.b, kept.err
 }
 
-func (s *genericStep) pack(w *genericWorker, into []float32, batch, p int) (generic.Packed, error) {
+// pack packs a panel into the memory of another, where there is one.
+func (s *genericStep) pack(w *genericWorker, into genericPanel, batch, p int) (genericPanel, error) {
 	c := w.packY
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstK, 0)
@@ -148,13 +170,39 @@ func (s *genericStep) pack(w *genericWorker, into []float32, batch, p int) (gene
 	c.set(template.FirstPanel, p)
 	c.panel(unsafe.Pointer(unsafe.SliceData(w.b)), 4*len(w.b))
 	if err := c.run(p, p+1); err != nil {
-		return generic.Packed{}, err
+		return nil, err
 	}
-	return generic.PackB(into, w.b, genericCols, s.k, min(genericCols, s.cols-p*genericCols), false)
+	if into == nil {
+		into = make(genericPanel, s.pieces())
+	}
+	for i := range into {
+		k0, k1 := s.piece(i)
+		var err error
+		if into[i], err = generic.PackB(into[i].Data(), w.b[k0*genericCols:], genericCols, k1-k0, min(genericCols, s.cols-p*genericCols), false); err != nil {
+			return nil, err
+		}
+	}
+	return into, nil
+}
+
+// pieces is how many pieces of k are multiplied apart.
+func (s *genericStep) pieces() int {
+	if s.kernel.bytes {
+		return s.kBlocks
+	}
+	return 1
+}
+
+// piece is the k of a piece.
+func (s *genericStep) piece(i int) (k0, k1 int) {
+	if s.kernel.bytes {
+		return s.kStart(i), s.kStart(i + 1)
+	}
+	return 0, s.k
 }
 
 // block computes the results of some rows and a panel of columns.
-func (s *genericStep) block(w *genericWorker, b generic.Packed, batch, col, r0, r1 int) error {
+func (s *genericStep) block(w *genericWorker, b genericPanel, batch, col, r0, r1 int) error {
 	x := w.packX
 	x.set(template.AtBatch, batch)
 	x.set(template.FirstRow, r0)
@@ -165,8 +213,19 @@ func (s *genericStep) block(w *genericWorker, b generic.Packed, batch, col, r0, 
 	if err := x.run(r0, r1); err != nil {
 		return err
 	}
-	if err := generic.Gemm(w.c, genericCols, w.a, s.k, b, r1-r0, false); err != nil {
-		return err
+	sums := unsafe.Pointer(unsafe.SliceData(w.c))
+	clear(w.whole)
+	for i, piece := range b {
+		k0, _ := s.piece(i)
+		if err := generic.Gemm(w.c, genericCols, w.a[k0:], s.k, piece, r1-r0, false); err != nil {
+			return err
+		}
+		for j := range w.whole {
+			w.whole[j] += int32(w.c[j])
+		}
+	}
+	if s.kernel.bytes {
+		sums = unsafe.Pointer(unsafe.SliceData(w.whole))
 	}
 	c := w.finish
 	c.set(template.AtBatch, batch)
@@ -174,6 +233,6 @@ func (s *genericStep) block(w *genericWorker, b generic.Packed, batch, col, r0, 
 	c.set(template.FirstCol, col)
 	c.set(template.EndCol, min(s.cols, col+genericCols))
 	c.set(template.Stride, genericCols)
-	c.panel(unsafe.Pointer(unsafe.SliceData(w.c)), 4*len(w.c))
+	c.panel(sums, 4*len(w.c))
 	return c.run(r0, r1)
 }
