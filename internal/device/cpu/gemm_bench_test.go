@@ -121,7 +121,7 @@ func BenchmarkGemmPack(b *testing.B) {
 	}
 	defer func() { _ = d.Close() }()
 	for _, dtype := range []string{"f32", "bf16", "int8"} {
-		for _, y := range []string{"plain", "transposed"} {
+		for _, y := range []string{"plain", "transposed", "scaled", "turned"} {
 			b.Run(dtype+"/"+y, func(b *testing.B) {
 				c := gemmCase{size: gemmSize{1, 1, 5120, 2048}, x: "plain", y: y, out: "plain", const_: true, dtype: dtype}
 				test := c.build(rand.New(rand.NewPCG(1, 2)))

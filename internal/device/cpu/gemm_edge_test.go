@@ -15,20 +15,22 @@ import (
 // Sizes around the edges of tiles, panels and blocks of k, and empty ones.
 func TestGemmEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	devices := gemmDevices(t)
+	devices := shortDevices(t)
 	ks := []int{0, 1, 15, 16, 17, 511, 512, 513, 1024, 1030}
 	rows := []int{0, 1, 5, 6, 7, 13}
 	cols := []int{0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70}
-	xs, ys := []string{"plain", "transposed", "relu"}, []string{"plain", "transposed", "scaled"}
-	for i := range 30 {
+	xs, ys := []string{"plain", "transposed", "relu"}, []string{"plain", "transposed", "scaled", "turned"}
+	for i := range 60 {
 		c := gemmCase{
-			size: gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
-			x: xs[rng.IntN(3)], y: ys[rng.IntN(3)], out: []string{"plain", "bias"}[rng.IntN(2)], const_: rng.IntN(2) == 0, ints: rng.IntN(3) == 0,
+			dtype: []string{"", "", "bf16", "int8"}[rng.IntN(4)],
+			size:  gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
+			x: xs[rng.IntN(3)], y: ys[rng.IntN(len(ys))], out: []string{"plain", "bias"}[rng.IntN(2)], const_: rng.IntN(2) == 0, ints: rng.IntN(3) == 0,
 		}
+		c.ints = c.ints || c.dtype == "bf16" // rounds otherwise than the loops
 		test := c.build(rng)
 		want := test.reference(t)
 		for _, d := range devices {
-			if d.isa == Generic && !c.ints {
+			if d.isa == Generic && c.dtype == "" && !c.ints {
 				continue
 			}
 			test.check(t, fmt.Sprintf("%v %v", c, d.isa), test.run(t, d, test.compile(t, d), 1+rng.IntN(3), rng.IntN(2) == 0), want)

@@ -23,7 +23,7 @@ type gemmCase struct {
 	size   gemmSize
 	syms   string // which of b, m, n, k are symbols
 	x      string // plain, wide (rows further apart), transposed, relu, step (every second k)
-	y      string // plain, transposed, scaled (i8 with a scale a column), shared (one for all batches)
+	y      string // plain, transposed, scaled (i8 with a scale a column), turned (the same by columns), shared (one for all batches)
 	out    string // plain, bias, gelu, residual, transposed, bf16, two (stores)
 	const_ bool   // Y is a weight
 	dtype  string // f32 if empty; bf16, int8: operands that the product widens
@@ -116,8 +116,12 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 		g.Y = loop.Load(param("y", y, g.K.Mul(g.Cols), loop.Read), y, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
 	case "transposed":
 		g.Y = loop.Load(param("y", y, total(g.K, g.Cols), loop.Read), y, at(n, k, g.Cols, g.K), nil)
-	case "scaled":
-		v := loop.Load(param("y", ir.I8, total(g.K, g.Cols), loop.Read), ir.I8, at(k, n, g.K, g.Cols), nil)
+	case "scaled", "turned":
+		index := at(k, n, g.K, g.Cols)
+		if c.y == "turned" {
+			index = at(n, k, g.Cols, g.K)
+		}
+		v := loop.Load(param("y", ir.I8, total(g.K, g.Cols), loop.Read), ir.I8, index, nil)
 		scale := loop.Load(param("scale", ir.F32, g.Cols, loop.Read), ir.F32, n, nil)
 		g.Y = loop.Apply(ir.Mul, ir.F32, loop.Apply(ir.Cast, ir.F32, v), scale)
 	}
@@ -364,7 +368,7 @@ func testForms(t *testing.T, dtype string) {
 		c := gemmCase{
 			size: size, syms: pick("", "m", "m", "b", "mk", "bmnk", "n"),
 			x: pick("plain", "plain", "wide", "transposed", "relu", "step"),
-			y: pick("plain", "transposed", "scaled", "shared"), out: pick("plain", "bias", "residual", "transposed", "bf16", "two"),
+			y: pick("plain", "transposed", "scaled", "turned", "turned", "shared"), out: pick("plain", "bias", "residual", "transposed", "bf16", "two"),
 			const_: rng.IntN(2) == 0, ints: rng.IntN(2) == 0, dtype: dtype,
 		}
 		if dtype == "bf16" {
