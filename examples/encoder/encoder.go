@@ -96,14 +96,15 @@ type encoder struct {
 const maxTokens = 1 << 20 // of a run
 
 // compile makes the program. The zero Device is not one: nil stands for the best.
-func (s sizes) compile(w weights, d *sinter.Device) (*encoder, error) {
+// Precision 0 is F32.
+func (s sizes) compile(w weights, d *sinter.Device, p sinter.Precision) (*encoder, error) {
 	ids := sinter.Input("ids", sinter.I32, sinter.Sym("tokens", 0, maxTokens))
 	offsets := sinter.Input("offsets", sinter.I32, sinter.Sym("texts", 0, maxTokens).Plus(1))
-	p, err := sinter.Compile(sinter.Capture(s.forward(w, ids, offsets)), sinter.Options{Device: d})
+	program, err := sinter.Compile(sinter.Capture(s.forward(w, ids, offsets)), sinter.Options{Device: d, Precision: p})
 	if err != nil {
 		return nil, fmt.Errorf("encoder: %w", err)
 	}
-	return &encoder{s, p}, nil
+	return &encoder{s, program}, nil
 }
 
 // embed returns a vector for each text. Texts have up to s.positions ids.

@@ -20,7 +20,7 @@ func (s sizes) on(t *testing.T, device string) *encoder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := s.compile(s.draw(seed), d)
+	e, err := s.compile(s.draw(seed), d, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/embed"
 )
 
@@ -23,24 +24,32 @@ var small = sizes{vocab: 30522, positions: 512, layers: 6, width: 320, heads: 5,
 
 const seed = 1
 
+// precisions are what --dtype stands for.
+var precisions = map[string]sinter.Precision{"f32": sinter.F32, "bf16": sinter.BF16, "int8": sinter.Int8}
+
 func main() {
 	asJSON := flag.Bool("json", false, "measure, and print rows as `sinter bench --json` does")
+	dtype := flag.String("dtype", "f32", "number format that products compute in: f32, bf16, int8")
 	flag.Parse()
+	if _, ok := precisions[*dtype]; !ok {
+		fmt.Fprintf(os.Stderr, "encoder: -dtype %q: use f32, bf16 or int8\n", *dtype)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	run := show
 	if *asJSON {
 		run = measure
 	}
-	if err := run(ctx, os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout, *dtype); err != nil {
 		fmt.Fprintln(os.Stderr, "encoder:", err)
 		os.Exit(1)
 	}
 }
 
 // show embeds texts and prints the cosine of each pair.
-func show(ctx context.Context, w io.Writer) (err error) {
-	e, err := small.compile(small.draw(seed), nil)
+func show(ctx context.Context, w io.Writer, dtype string) (err error) {
+	e, err := small.compile(small.draw(seed), nil, precisions[dtype])
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type embedder func(ctx context.Context, texts [][]int32) ([][]float32, error)
 // measure times this encoder and the published one in turns and prints a row
 // for each and each number of threads. Shares of the two can be compared: the
 // bound of each counts its own operations.
-func measure(ctx context.Context, w io.Writer) (err error) {
+func measure(ctx context.Context, w io.Writer, dtype string) (err error) {
 	var closers []func() error
 	defer func() {
 		for _, c := range slices.Backward(closers) {
@@ -38,17 +38,17 @@ func measure(ctx context.Context, w io.Writer) (err error) {
 		threads = append(threads, all)
 	}
 	isa, weights := bench.ISAs()[0], small.draw(seed)
-	open := func(d *sinter.Device, err error) (ours, theirs embedder, _ error) {
+	open := func(p sinter.Precision, d *sinter.Device, err error) (ours, theirs embedder, _ error) {
 		if err != nil {
 			return nil, nil, err
 		}
 		closers = append(closers, d.Close)
-		e, err := small.compile(weights, d)
+		e, err := small.compile(weights, d, p)
 		if err != nil {
 			return nil, nil, err
 		}
 		closers = append(closers, e.close)
-		m, err := embed.New(ctx, embed.Options{FS: minilm.FS, Device: d})
+		m, err := embed.New(ctx, embed.Options{FS: minilm.FS, Device: d, Precision: p})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -57,19 +57,21 @@ func measure(ctx context.Context, w io.Writer) (err error) {
 	}
 	ours, theirs := map[int]embedder{}, map[int]embedder{}
 	for _, n := range threads {
-		if ours[n], theirs[n], err = open(sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: n})); err != nil {
+		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: n})
+		if ours[n], theirs[n], err = open(precisions[dtype], d, err); err != nil {
 			return err
 		}
 	}
-	ourReference, theirReference, err := open(sinter.Open("interp"))
+	referee, err := sinter.Open("interp")
+	ourReference, theirReference, err := open(sinter.F32, referee, err)
 	if err != nil {
 		return err
 	}
-	mine, err := timed(ctx, "encoder", small, isa, threads, ours, ourReference)
+	mine, err := timed(ctx, "encoder", small, isa, dtype, threads, ours, ourReference)
 	if err != nil {
 		return err
 	}
-	other, err := timed(ctx, "minilm", published, isa, threads, theirs, theirReference)
+	other, err := timed(ctx, "minilm", published, isa, dtype, threads, theirs, theirReference)
 	if err != nil {
 		return err
 	}
@@ -83,8 +85,8 @@ func measure(ctx context.Context, w io.Writer) (err error) {
 }
 
 // timed is the case of an encoder. Its accuracy is the cosine with what the
-// reference interpreter gives for the first text.
-func timed(ctx context.Context, name string, s sizes, isa string, threads []int, on map[int]embedder, reference embedder) (bench.Case, error) {
+// reference interpreter gives, in f32, for the first text.
+func timed(ctx context.Context, name string, s sizes, isa, dtype string, threads []int, on map[int]embedder, reference embedder) (bench.Case, error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	texts := make([][]int32, batchTexts)
 	for i := range texts {
@@ -97,7 +99,7 @@ func timed(ctx context.Context, name string, s sizes, isa string, threads []int,
 		return bench.Case{}, err
 	}
 	return bench.Case{
-		Name: name, Set: "model", ISA: isa, DType: "f32", Shape: []int{batchTexts, batchTokens},
+		Name: name, Set: "model", ISA: isa, DType: dtype, Shape: []int{batchTexts, batchTokens},
 		Work: batchTexts, Unit: "seq/s", Flops: s.flops(batchTexts, batchTokens), Threads: threads,
 		Run: func(ctx context.Context, n int) error {
 			_, err := on[n](ctx, texts)

@@ -269,3 +269,35 @@ func TestInt8PassesOff(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesAtTheirEnds sums as many of the largest products of bytes as f32 could
+// not, on every instruction set.
+func TestBytesAtTheirEnds(t *testing.T) {
+	const m, k, n = 2, 65793, 3
+	g, err := ir.Parse(fmt.Sprintf(`graph
+leaf 0 input "x" u8[%[1]d %[2]d]
+leaf 1 weight "w" i8[%[2]d %[3]d]
+%%x = input : u8[%[1]d %[2]d]
+%%a = cast %%x : i32[%[1]d %[2]d]
+%%w = weight leaf=1 : i8[%[2]d %[3]d]
+%%b = cast %%w : i32[%[2]d %[3]d]
+%%y = matmul %%a %%b : i32[%[1]d %[3]d]
+return %%y
+`, m, k, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, w := bytes.Repeat([]byte{255}, m*k), bytes.Repeat([]byte{0x80, 127, 1}, k)
+	for _, d := range machines(t) {
+		got, err := evaluate(d, g, nil, [][]byte{x, w}, device.Options{Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range m * n {
+			want := 255 * k * []int{-128, 127, 1}[i%n]
+			if v := int(int32(binary.LittleEndian.Uint32(got[0][4*i:]))); v != want {
+				t.Errorf("%v: element %d is %d, want %d", d.ISA(), i, v, want)
+			}
+		}
+	}
+}
