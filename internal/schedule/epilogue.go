@@ -38,6 +38,10 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 			candidates = append(candidates, n)
 		}
 	}
+	in := map[*ir.Node]bool{}
+	for _, c := range candidates {
+		in[c] = true
+	}
 	for i := len(candidates) - 1; i > 0; i-- {
 		t := candidates[i]
 		if !t.Op.Pointwise() { // a view costs nothing where it is read
@@ -46,23 +50,16 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 		if !agree(s.origin[anchor.ID], s.origin[t.ID]) { // the product of weights is computed once
 			continue
 		}
-		if set := s.closed(t, anchor, at[t] != nil, candidates); set != nil && !s.laterRoots(t, set, anchor) {
+		if set := s.closed(t, anchor, in); set != nil && !s.laterRoots(t, set, anchor) {
 			return t, set
 		}
 	}
 	return nil, nil
 }
 
-// closed returns the candidates between anchor and t if t alone is used
-// outside of them.
-func (s *partition) closed(t, anchor *ir.Node, ok bool, candidates []*ir.Node) map[*ir.Node]bool {
-	if !ok {
-		return nil
-	}
-	in := map[*ir.Node]bool{}
-	for _, c := range candidates {
-		in[c] = true
-	}
+// closed returns the nodes between anchor and t, of those it may choose from, if
+// t alone is used outside of them.
+func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
 	set := map[*ir.Node]bool{}
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {

@@ -428,7 +428,9 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 // cyclic tells whether n and g depend on one another through a third kernel,
 // so that they cannot be one.
 func (s *partition) cyclic(n *ir.Node, g *group) bool {
-	through := func(start []*ir.Node, skip *group, found func(r *ir.Node) bool) bool {
+	// What is looked for has the number floor at least, and all that reads it
+	// has higher ones: of a long graph most groups cannot lead there.
+	through := func(start []*ir.Node, skip *group, floor int, found func(r *ir.Node) bool) bool {
 		seen := map[*group]bool{skip: true}
 		hit := false
 		var follow func(m *ir.Node, direct bool)
@@ -437,7 +439,7 @@ func (s *partition) cyclic(n *ir.Node, g *group) bool {
 				if hit = hit || !direct && found(r); hit {
 					return
 				}
-				if h := s.group[r.ID]; h != nil && !seen[h] {
+				if h := s.group[r.ID]; h != nil && !seen[h] && h.last() >= floor {
 					seen[h] = true
 					for _, x := range h.members {
 						follow(x, false)
@@ -450,8 +452,26 @@ func (s *partition) cyclic(n *ir.Node, g *group) bool {
 		}
 		return hit
 	}
-	return through([]*ir.Node{n}, g, func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
-		through(g.members, g, func(r *ir.Node) bool { return r == n })
+	return through([]*ir.Node{n}, g, g.first(), func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		through(g.members, g, n.ID, func(r *ir.Node) bool { return r == n })
+}
+
+// first is the lowest number of a member.
+func (g *group) first() int {
+	least := g.members[0].ID
+	for _, m := range g.members {
+		least = min(least, m.ID)
+	}
+	return least
+}
+
+// last is the highest.
+func (g *group) last() int {
+	most := 0
+	for _, m := range g.members {
+		most = max(most, m.ID)
+	}
+	return most
 }
 
 // joinPointwise finds a group of pointwise roots with n's loops.
