@@ -141,11 +141,11 @@ func (s *partition) decideConstants(order []*group) {
 // sources visits the groups whose results g reads.
 func (s *partition) sources(g *group, visit func(h *group, root *ir.Node)) {
 	for _, m := range g.members {
-		s.cone(m, func(r *ir.Node) {
+		for _, r := range s.cone(m) {
 			if h := s.group[r.ID]; h != nil && h != g {
 				visit(h, r)
 			}
-		})
+		}
 	}
 }
 

@@ -144,7 +144,9 @@ func (s *partition) order() []*group {
 		}
 		state[g] = true
 		for _, m := range g.members {
-			s.cone(m, func(r *ir.Node) { place(s.group[r.ID]) })
+			for _, r := range s.cone(m) {
+				place(s.group[r.ID])
+			}
 		}
 		sorted = append(sorted, g)
 	}

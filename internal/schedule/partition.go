@@ -25,6 +25,10 @@ type partition struct {
 	groups []*group // by first member
 
 	decided bool // which groups are constant
+
+	// What cone and buffers found, by ID; see forget.
+	cones [][]*ir.Node
+	reach []map[*ir.Node]bool
 }
 
 // group is the roots that one kernel computes.
@@ -46,6 +50,7 @@ type group struct {
 
 	origin   origin // of the members
 	constant bool   // runs once for a set of weights
+	last     int    // highest ID of a member
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
@@ -196,6 +201,7 @@ func (s *partition) needBuffer(n *ir.Node) {
 func (s *partition) makeGroups() {
 	s.group, s.taken = make([]*group, len(s.g.Nodes)), make([]bool, len(s.g.Nodes))
 	s.groups = nil
+	s.forget(0)
 	for _, n := range s.g.Nodes {
 		if !s.root[n.ID] || s.group[n.ID] != nil {
 			continue
@@ -210,6 +216,7 @@ func (s *partition) makeGroups() {
 		}
 		if g != nil {
 			g.members = append(g.members, n)
+			g.last = max(g.last, n.ID)
 			s.operations(n, g.ops)
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
@@ -228,7 +235,18 @@ func (s *partition) add(g *group) {
 	s.groups = append(s.groups, g)
 	for _, n := range g.members {
 		s.group[n.ID] = g
+		g.last = max(g.last, n.ID)
 	}
+}
+
+// forget drops what is known about the nodes from an ID on: one of them has
+// become a root.
+func (s *partition) forget(from int) {
+	if s.cones == nil {
+		s.cones, s.reach = make([][]*ir.Node, len(s.g.Nodes)), make([]map[*ir.Node]bool, len(s.g.Nodes))
+	}
+	clear(s.cones[from:])
+	clear(s.reach[from:])
 }
 
 // anchorGroup makes the kernel of an anchor and what it absorbs behind it.
@@ -237,6 +255,7 @@ func (s *partition) anchorGroup(n *ir.Node) {
 	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") && !s.out[n.ID] {
 		if tail, spine := s.epilogue(n); tail != nil {
 			s.root[tail.ID] = true
+			s.forget(tail.ID)
 			g.members = append(g.members, tail)
 			g.spine = spine
 			for m := range spine {
@@ -357,14 +376,16 @@ func (s *partition) rowAligned(n *ir.Node, g *group) bool {
 
 // reads tells whether the inlined nodes below n reach a member of g.
 func (s *partition) reads(n *ir.Node, g *group) bool {
-	found := false
-	s.cone(n, func(r *ir.Node) { found = found || s.group[r.ID] == g })
-	return found
+	return slices.ContainsFunc(s.cone(n), func(r *ir.Node) bool { return s.group[r.ID] == g })
 }
 
-// cone visits the roots that n reads through inlined nodes; n itself counts as
+// cone is the roots that n reads through inlined nodes; n itself counts as
 // inlined.
-func (s *partition) cone(n *ir.Node, visit func(root *ir.Node)) {
+func (s *partition) cone(n *ir.Node) []*ir.Node {
+	if c := s.cones[n.ID]; c != nil {
+		return c
+	}
+	roots := []*ir.Node{}
 	seen := map[*ir.Node]bool{}
 	var walk func(m *ir.Node)
 	walk = func(m *ir.Node) {
@@ -374,13 +395,15 @@ func (s *partition) cone(n *ir.Node, visit func(root *ir.Node)) {
 			}
 			seen[in] = true
 			if s.root[in.ID] {
-				visit(in)
+				roots = append(roots, in)
 			} else {
 				walk(in)
 			}
 		}
 	}
 	walk(n)
+	s.cones[n.ID] = roots
+	return roots
 }
 
 // touches tells whether sharing a kernel with g saves n something: it reads a
@@ -403,6 +426,9 @@ func (s *partition) touches(n *ir.Node, g *group) bool {
 // buffers is the set of buffers of full size that n reads through inlined
 // nodes; small operands such as a bias are worth no common kernel.
 func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
+	if set := s.reach[n.ID]; set != nil {
+		return set
+	}
 	set := map[*ir.Node]bool{}
 	seen := map[*ir.Node]bool{}
 	var walk func(m *ir.Node)
@@ -422,41 +448,18 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 		}
 	}
 	walk(n)
+	s.reach[n.ID] = set
 	return set
 }
 
 // cyclic tells whether n and g depend on one another through a third kernel,
 // so that they cannot be one.
 func (s *partition) cyclic(n *ir.Node, g *group) bool {
-	// What is looked for has the number floor at least, and all that reads it
-	// has higher ones: of a long graph most groups cannot lead there.
-	through := func(start []*ir.Node, skip *group, floor int, found func(r *ir.Node) bool) bool {
-		seen := map[*group]bool{skip: true}
-		hit := false
-		var follow func(m *ir.Node, direct bool)
-		follow = func(m *ir.Node, direct bool) {
-			s.cone(m, func(r *ir.Node) {
-				if hit = hit || !direct && found(r); hit {
-					return
-				}
-				if h := s.group[r.ID]; h != nil && !seen[h] && h.last() >= floor {
-					seen[h] = true
-					for _, x := range h.members {
-						follow(x, false)
-					}
-				}
-			})
-		}
-		for _, m := range start {
-			follow(m, true)
-		}
-		return hit
-	}
-	return through([]*ir.Node{n}, g, g.first(), func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
-		through(g.members, g, n.ID, func(r *ir.Node) bool { return r == n })
+	return s.through([]*ir.Node{n}, g, g.first(), func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		s.through(g.members, g, n.ID, func(r *ir.Node) bool { return r == n })
 }
 
-// first is the lowest number of a member.
+// first is the lowest ID of a member.
 func (g *group) first() int {
 	least := g.members[0].ID
 	for _, m := range g.members {
@@ -465,13 +468,31 @@ func (g *group) first() int {
 	return least
 }
 
-// last is the highest.
-func (g *group) last() int {
-	most := 0
-	for _, m := range g.members {
-		most = max(most, m.ID)
+// through tells whether some root that is found is needed to compute start by
+// way of a kernel besides skip. No such root has an ID below first, so that
+// kernels of lower IDs do not lead there.
+func (s *partition) through(start []*ir.Node, skip *group, first int, found func(root *ir.Node) bool) bool {
+	seen := map[*group]bool{skip: true}
+	var follow func(m *ir.Node, direct bool) bool
+	follow = func(m *ir.Node, direct bool) bool {
+		for _, r := range s.cone(m) {
+			if !direct && found(r) {
+				return true
+			}
+			h := s.group[r.ID]
+			if h == nil || seen[h] || h.last <= first {
+				continue
+			}
+			seen[h] = true
+			for _, x := range h.members {
+				if follow(x, false) {
+					return true
+				}
+			}
+		}
+		return false
 	}
-	return most
+	return slices.ContainsFunc(start, func(m *ir.Node) bool { return follow(m, true) })
 }
 
 // joinPointwise finds a group of pointwise roots with n's loops.
