@@ -279,7 +279,11 @@ func (s *partition) joinRows(n *ir.Node) *group {
 		if g.split && !s.splitMember(n, g) {
 			continue
 		}
-		if s.touches(n, g) && s.fits(n, g) && !s.cyclic(n, g) {
+		if !s.touches(n, g) || s.cyclic(n, g) {
+			continue
+		}
+		more := map[*ir.Node]bool{}
+		if s.operations(n, more); g.fits(more) {
 			return g
 		}
 	}
@@ -297,18 +301,19 @@ func (s *partition) operations(n *ir.Node, set map[*ir.Node]bool) {
 	}
 }
 
-// fits tells whether a kernel that computes n too stays within what registers
-// and time allow.
-func (s *partition) fits(n *ir.Node, g *group) bool {
-	more := map[*ir.Node]bool{}
-	s.operations(n, more)
+// fits tells whether a kernel that does more operations too stays within what
+// registers and time allow.
+func (g *group) fits(more map[*ir.Node]bool) bool {
 	count := len(g.ops)
 	for m := range more {
 		if !g.ops[m] {
 			count++
 		}
+		if count > 2*maxInlined {
+			return false
+		}
 	}
-	return count <= 2*maxInlined
+	return true
 }
 
 // foldable tells whether op is a reduction that can share its rows.
@@ -500,12 +505,14 @@ func (s *partition) joinPointwise(n *ir.Node) *group {
 	if !s.opt.on("fuse") || !n.Op.Pointwise() {
 		return nil
 	}
+	more := map[*ir.Node]bool{}
+	s.operations(n, more)
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
 		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
 			continue
 		}
-		if s.samePlace(n, g) && s.touches(n, g) && s.fits(n, g) && !s.cyclic(n, g) {
+		if g.fits(more) && s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {
 			return g
 		}
 	}
