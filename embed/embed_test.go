@@ -120,7 +120,14 @@ func TestLongTextsAreCut(t *testing.T) {
 }
 
 func TestManyGoroutines(t *testing.T) {
-	e := open(t, embed.Options{BatchTokens: 64})
+	for _, p := range []sinter.Precision{sinter.F32, sinter.Int8} {
+		manyGoroutines(t, p)
+	}
+}
+
+func manyGoroutines(t *testing.T, p sinter.Precision) {
+	t.Helper()
+	e := open(t, embed.Options{BatchTokens: 64, Precision: p})
 	defer e.Close()
 	texts := sample(20)
 	want := encode(t, e, texts)
