@@ -10,8 +10,9 @@ import (
 
 // Precision is what a program computes products of data with weights in. The
 // zero Precision is F32: as written. BF16 is the dtype of this name, summed in
-// f32. Int8 quantises weights by columns and data by rows. Everything else
-// computes as written; docs/precision.md lists what, and what is lost.
+// f32. Int8 quantises weights by columns and data by rows. In both, attention has
+// its products in bf16. Everything else computes as written; docs/precision.md
+// lists what, and what is lost.
 //
 // F16 and Int4 are not supported yet.
 type Precision = DType

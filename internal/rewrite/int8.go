@@ -28,7 +28,7 @@ func computeInt8(s *setting, g *ir.Graph) (*ir.Graph, error) {
 		k, _ := lastDim(n.In[0]).Const()
 		return k <= maxInt8K
 	}
-	return replaceProducts(s, g, "int8", suits, func(r *rewriter, n *ir.Node) *ir.Node {
+	g, err := replaceProducts(s, g, "int8", suits, func(r *rewriter, n *ir.Node) *ir.Node {
 		x, w := r.quantiseRows(n.In[0]), r.quantiseColumns(n.In[1])
 		sums := r.op(ir.MatMul, r.cast(ir.I32, x.q), r.cast(ir.I32, w.q))
 		shift := r.op(ir.Mul, r.expand(x.zero, n.Shape), r.expand(w.sum, n.Shape))
@@ -37,6 +37,10 @@ func computeInt8(s *setting, g *ir.Graph) (*ir.Graph, error) {
 		// may bring back.
 		return r.op(ir.Mul, r.op(ir.Mul, exact, r.expand(w.scale, n.Shape)), r.expand(x.scale, n.Shape))
 	})
+	if err != nil {
+		return nil, err
+	}
+	return roundAttentions(s, g, "int8")
 }
 
 // int8Rows is data [..., M, K] as scale * (q - zero).

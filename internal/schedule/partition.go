@@ -109,7 +109,7 @@ func (s *partition) markRoots() {
 				s.needView(y)
 			}
 		case ir.Attention:
-			for _, in := range n.In {
+			for _, in := range s.shortAttention(n) {
 				s.needView(in)
 			}
 		case ir.Gather, ir.Scatter, ir.SegmentReduce:
@@ -174,6 +174,21 @@ func shortOperands(n *ir.Node) (x, y *ir.Node) {
 		return n.In[0], n.In[1]
 	}
 	return x, y
+}
+
+// shortAttention are the operands of an attention, q, k and v before they were
+// widened where the template takes them so.
+func (s *partition) shortAttention(n *ir.Node) []*ir.Node {
+	if n.DType != ir.F32 || s.getsOutput(n, 1) {
+		return n.In
+	}
+	in := slices.Clone(n.In)
+	for i := range 3 {
+		if in[i] = widened(in[i]); in[i] == nil || in[i].DType != ir.BF16 {
+			return n.In
+		}
+	}
+	return in
 }
 
 // widened is what n is a cast of, seen through index arithmetic; else nil.

@@ -7,6 +7,9 @@ import (
 
 // Attention computes for every query row and head the softmax of its scores
 // over the keys it may see, times the values, without ever holding all scores.
+// In the format BF16 the weights, exp(score - top), are rounded to bf16 before
+// they are summed and multiply the values: a mean with slightly other weights,
+// not one that is too large or too small.
 //
 // Ragged: Queries and Keys count packed rows; sequence b holds query rows
 // QOffsets[b] to QOffsets[b+1] and key rows KOffsets[b] to KOffsets[b+1].
@@ -18,7 +21,7 @@ type Attention struct {
 	Slots  int
 
 	Attr           ir.AttentionAttr
-	DType          ir.DType // of q, k, v and the result
+	DType          ir.DType // of the result, of q, k and v too unless Narrow made t
 	Heads, KVHeads int      // query head h reads key head h / (Heads/KVHeads)
 	Width, VWidth  int      // of q and k, of v
 	Batch          ir.Dim

@@ -98,7 +98,7 @@ func (c *attentionLoops) row() []loop.Stmt {
 		over("p", loop.Vector, func(j *loop.Var) []loop.Stmt {
 			p := &loop.Local{Name: "p", DType: c.ct} // kept: the store changes what it is made from
 			return []loop.Stmt{
-				&loop.Set{Local: p, Value: c.op(ir.Exp, c.op(ir.Sub, score(j), safe.Ref()))},
+				&loop.Set{Local: p, Value: c.rounded(c.op(ir.Exp, c.op(ir.Sub, score(j), safe.Ref())))},
 				&loop.Store{Param: c.scratch, Index: j.Ref(), Value: p.Ref()},
 				&loop.Acc{Local: total, Op: ir.Add, Value: p.Ref()},
 			}
@@ -117,6 +117,14 @@ func (c *attentionLoops) row() []loop.Stmt {
 		body = append(append(body, &loop.Set{Local: c.LSE, Value: c.narrow(lse, c.LSE.DType)}), c.Sums...)
 	}
 	return body
+}
+
+// rounded is a weight as the products take it.
+func (c *attentionLoops) rounded(e *loop.Expr) *loop.Expr {
+	if c.Format() == BF16 {
+		return c.widen(c.narrow(e, ir.BF16))
+	}
+	return e
 }
 
 func (c *attentionLoops) narrow(e *loop.Expr, d ir.DType) *loop.Expr {

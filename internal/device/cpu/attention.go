@@ -13,11 +13,15 @@ import (
 
 // attentionKernel is an attention in machine code, for any lengths: tile
 // kernels of the matrix product for scores and weighted sums, a softmax kernel
-// between them, around these parts generated for this attention.
+// between them, around these parts generated for this attention. The products
+// take their operands by lanes of 32 bits: an f32 or two successive bf16.
 type attentionKernel struct {
-	work  *template.Attention
-	tiles *tileSet
-	inner *attentionSet
+	work    *template.Attention // narrowed to the format
+	format  template.Format
+	group   int // elements of a lane, and
+	element int // the bytes of one: of q, k, v and weights
+	tiles   *tileSet
+	inner   *attentionSet
 
 	// Rows of q or k that lie in memory as they are are used in place.
 	q, k, v      rowsAt
@@ -37,20 +41,20 @@ type rowsAt struct {
 	plain bool
 }
 
-// attentionSet is the inner kernels of one instruction set, mapped.
+// attentionSet is the inner kernels of one instruction set and format, mapped.
 type attentionSet struct {
 	softmax, turnRows, finite uintptr
 }
 
 // As the tile kernels, they are made once a process and never unmapped.
-var attentionSets = [2]func() (*attentionSet, error){
-	x86.AVX2:   newAttentionSet(x86.AVX2),
-	x86.AVX512: newAttentionSet(x86.AVX512),
+var attentionSets = [2]map[x86.GemmFormat]func() (*attentionSet, error){
+	x86.AVX2:   {x86.GemmF32: newAttentionSet(x86.AVX2, x86.GemmF32)},
+	x86.AVX512: {x86.GemmF32: newAttentionSet(x86.AVX512, x86.GemmF32), x86.GemmBF16: newAttentionSet(x86.AVX512, x86.GemmBF16)},
 }
 
-func newAttentionSet(isa x86.ISA) func() (*attentionSet, error) {
+func newAttentionSet(isa x86.ISA, format x86.GemmFormat) func() (*attentionSet, error) {
 	return sync.OnceValues(func() (*attentionSet, error) {
-		k, err := x86.EmitAttention(isa)
+		k, err := x86.EmitAttention(isa, format)
 		if err != nil {
 			return nil, err
 		}
@@ -74,15 +78,18 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		}
 		return &attentionLoops{work: t, loops: code}, nil
 	}
-	tiles, err := tileSets[c.isa].rows[x86.GemmF32]()
+	format, kernels := tileFormat(t.Format(), c.isa, &c.device.has)
+	tiles, err := tileSets[c.isa].rows[kernels]()
 	if err != nil {
 		return nil, err
 	}
-	inner, err := attentionSets[c.isa]()
+	inner, err := attentionSets[c.isa][kernels]()
 	if err != nil {
 		return nil, err
 	}
-	k := &attentionKernel{work: t, tiles: tiles, inner: inner, scale: scale}
+	t = t.Narrow(format)
+	group := format.Group()
+	k := &attentionKernel{work: t, format: format, group: group, element: 4 / group, tiles: tiles, inner: inner, scale: scale}
 	k.wideV = ceilDiv(t.VWidth, tiles.lanes) * tiles.lanes
 	k.rowState = k.wideV + tiles.lanes
 	k.q.PlainRows, k.q.plain = t.PlainQ()
@@ -119,14 +126,14 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	return k, nil
 }
 
-// strides are a rowsAt's in one run, in elements.
-type strides struct{ param, base, seq, head, row int }
+// strides are a rowsAt's in one run, in elements, and the bytes of one.
+type strides struct{ param, base, seq, head, row, element int }
 
-func (p *rowsAt) strides(env ir.Env) (s strides, err error) {
+func (p *rowsAt) strides(env ir.Env, element int) (s strides, err error) {
 	if !p.plain {
 		return s, nil
 	}
-	s.param = p.Param
+	s.param, s.element = p.Param, element
 	for _, v := range []struct {
 		to *int
 		e  *loop.Expr

@@ -85,7 +85,7 @@ func (k *attentionKernel) bind(r *binding) (jit.Step, error) {
 		to   *strides
 		from *rowsAt
 	}{{&s.qAt, &k.q}, {&s.kAt, &k.k}, {&s.vAt, &k.v}} {
-		if *o.to, err = o.from.strides(r.env); err != nil {
+		if *o.to, err = o.from.strides(r.env, k.element); err != nil {
 			return nil, err
 		}
 	}
@@ -141,16 +141,16 @@ func (s *attentionStep) memory(r *binding) error {
 	keys := ceilDiv(s.keys, width) * width
 	var at [6]int
 	size := 0
-	room := func(i, elements int) {
+	room := func(i, words int) { // of 32 bits
 		at[i] = size
-		size += (4*elements + 63) &^ 63
+		size += (4*words + 63) &^ 63
 	}
-	room(0, keys*t.Width+width*lanes)
-	room(1, s.keys*ceilDiv(t.VWidth, s.roundV())*s.roundV())
+	room(0, keys*s.steps(t.Width)+width*lanes)
+	room(1, s.steps(s.keys)*s.wideValues())
 	room(2, s.blockRows*s.strideS(s.keys))
 	room(3, group*s.chunk*s.rowState)
-	room(4, s.blockRows*s.strideQ())
-	room(5, keys*t.Width)
+	room(4, s.steps(s.blockRows*s.strideQ()))
+	room(5, s.steps(keys*t.Width))
 	calls := []struct {
 		part *part
 		to   func(w *attentionWorker) **partCall
@@ -179,7 +179,7 @@ func (s *attentionStep) memory(r *binding) error {
 			*p = unsafe.Add(own[i], at[j])
 		}
 		w.ranges, w.started = make([][2]int64, s.blockRows), make([]bool, group*ceilDiv(s.chunk, s.blockRows))
-		w.turn.SetWidth(s.tiles.ISA, t.Width)
+		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		for _, c := range calls {
 			if c.part == nil {
 				continue
@@ -191,6 +191,9 @@ func (s *attentionStep) memory(r *binding) error {
 	}
 	return nil
 }
+
+// steps is the lanes of 32 bits that hold n elements.
+func (k *attentionKernel) steps(n int) int { return ceilDiv(n, k.group) }
 
 // strideS is the elements from row to row of scores of so many keys: whole
 // vectors, and one more, so that rows do not collide in the cache.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -82,14 +83,18 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 	w.packed = packedKeys{}
 	k0 := c.k0 + kb*keyBlock
 	n := min(keyBlock, c.k1-k0)
-	v := w.packV
-	setPart(v, c, c.kvHead, k0, n*s.tiles.width())
-	v.panel(w.values, 4*n*s.wideValues())
-	if err := v.run(k0, k0+n); err != nil {
+	v, steps, first := w.packV, s.steps(n), k0
+	setPart(v, c, c.kvHead, k0, steps*s.tiles.width())
+	v.set(template.EndK, k0+n)
+	v.panel(w.values, 4*steps*s.wideValues())
+	if s.format == template.BF16 {
+		first = 0
+	}
+	if err := v.run(first, first+steps); err != nil {
 		return err
 	}
 	if a := &s.work.Attr; a.Causal || a.Window > 0 {
-		w.test.From, w.test.Vectors, w.test.Finite = w.values, uintptr(n*s.wideValues()/s.tiles.lanes), 1
+		w.test.From, w.test.Vectors, w.test.Finite = w.values, uintptr(steps*s.wideValues()/s.tiles.lanes), 1
 		jit.Call(s.inner.finite, unsafe.Pointer(&w.test))
 	}
 	rows, stride := w.rowsK, s.work.Width
@@ -102,7 +107,7 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 		rows = s.kAt.row0(s.ptrs, c.seq, c.kvHead, i)
 	} else {
 		setPart(w.copyK, c, c.kvHead, k0, stride)
-		w.copyK.panel(rows, 4*n*stride)
+		w.copyK.panel(rows, s.element*n*stride)
 		if err := w.copyK.run(k0, k0+n); err != nil {
 			return err
 		}
@@ -119,10 +124,10 @@ func (a *strides) row0(ptrs []unsafe.Pointer, seq, head, i int) unsafe.Pointer {
 
 // offset is where a row begins, in bytes.
 func (a *strides) offset(seq, head, i int) int {
-	return 4 * (a.base + seq*a.seq + head*a.head + i*a.row)
+	return a.element * (a.base + seq*a.seq + head*a.head + i*a.row)
 }
 
-// wideValues is the elements of a packed row of values.
+// wideValues is the lanes of a packed row of values.
 func (k *attentionKernel) wideValues() int { return ceilDiv(k.work.VWidth, k.roundV()) * k.roundV() }
 
 // setPart sets the arguments that parts for rows of a head have.
@@ -141,9 +146,9 @@ func (s *attentionStep) turnKeys(w *attentionWorker, rows unsafe.Pointer, stride
 	w.turn.LDTo = uintptr(4 * width)
 	for j := 0; j < n; j += lanes {
 		for l := range lanes {
-			w.turn.Rows[l] = unsafe.Add(rows, 4*stride*min(j+l, n-1))
+			w.turn.Rows[l] = unsafe.Add(rows, s.element*stride*min(j+l, n-1))
 		}
-		w.turn.To = unsafe.Add(w.keys, 4*(j/width*width*s.work.Width+j%width))
+		w.turn.To = unsafe.Add(w.keys, 4*(j/width*width*s.steps(s.work.Width)+j%width))
 		jit.Call(s.inner.turnRows, unsafe.Pointer(&w.turn))
 	}
 }
@@ -204,20 +209,20 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 	} else {
 		c := w.copyQ
 		setPart(c, k.attentionChunk, k.head, k.q0+k.first, stride)
-		c.panel(rows, 4*(k.end-k.first)*stride)
+		c.panel(rows, s.element*(k.end-k.first)*stride)
 		if err := c.run(k.q0+k.first, k.q0+k.end); err != nil {
 			return err
 		}
 	}
-	col := k.from / width * width
+	col, steps := k.from/width*width, s.steps(t.Width)
 	g := &w.gemm
-	g.SetK(t.Width)
+	g.SetK(steps)
 	g.Continue = 0
-	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*t.Width)
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(s.element*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*steps)
 	g.LDC, g.LDAhead = uintptr(4*strideS), uintptr(4*strideS)
 	s.eachTile(k, func(r, n int) {
-		g.A = unsafe.Add(rows, 4*stride*r)
-		g.B = unsafe.Add(w.keys, 4*col*t.Width)
+		g.A = unsafe.Add(rows, s.element*stride*r)
+		g.B = unsafe.Add(w.keys, 4*col*steps)
 		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
 		g.Ahead = g.C
 		s.tiles.run(g, n, k.to-col)
@@ -282,19 +287,20 @@ func (s *attentionStep) fetchNext(w *attentionWorker, k *scoreBlock) {
 			q, kv = k.first+k.q1, k.first+k.k1
 		}
 	}
-	a.FetchBytes = uintptr(4 * s.work.Width)
+	a.FetchBytes = uintptr(s.element * s.work.Width)
 	for i, o := range []struct {
 		at *strides
 		i  int
 	}{{&s.qAt, q}, {&s.kAt, kv}, {&s.vAt, kv}} {
 		a.Fetch[i] = uintptr(s.ptrs[o.at.param]) + uintptr(o.at.offset(seq, head, o.i))
-		a.LDFetch[i] = uintptr(4 * o.at.row)
+		a.LDFetch[i] = uintptr(s.element * o.at.row)
 	}
 }
 
-// weightedSums adds the values times their weights. Keys that only some rows
-// of a tile see have weight 0 in the others, which does no harm unless a value
-// is not finite: then each row has its own product.
+// weightedSums adds the values times their weights, by pairs of keys in bf16.
+// Keys that only some rows of a tile, or one of a pair, see have weight 0 in
+// the others, which does no harm unless a value is not finite: then each row
+// has its own product.
 func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
 	g, stride := &w.gemm, s.tiles.width()
 	if s.work.VWidth < stride {
@@ -304,12 +310,13 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 	if started {
 		g.Continue = 1
 	}
-	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*k.keys)
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*s.steps(k.keys))
 	g.LDC, g.LDAhead = uintptr(4*s.rowState), uintptr(4*s.rowState)
 	tile := func(r, rows, from, to int) {
-		g.SetK(to - from)
-		g.A = unsafe.Add(w.scores, 4*(r*strideS+from))
-		g.B = unsafe.Add(w.values, 4*stride*from)
+		step := from / s.group
+		g.SetK(s.steps(to) - step)
+		g.A = unsafe.Add(w.scores, 4*(r*strideS+step))
+		g.B = unsafe.Add(w.values, 4*stride*step)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
 		g.Ahead = g.C
 		s.tiles.run(g, rows, s.work.VWidth)
@@ -320,7 +327,31 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		return
 	}
 	for i := range k.end - k.first {
-		tile(i, 1, int(w.ranges[i][0]/4), int(w.ranges[i][1]/4))
+		from, to := int(w.ranges[i][0]/4), int(w.ranges[i][1]/4)
+		if s.format == template.BF16 {
+			s.seenSums(w, k, i, strideS, from, to, started)
+		} else {
+			tile(i, 1, from, to)
+		}
+	}
+}
+
+// seenSums adds values in bf16 times their weights to row i of a block, those
+// of keys from one to another and no others.
+func (s *attentionStep) seenSums(w *attentionWorker, k *scoreBlock, i, strideS, from, to int, started bool) {
+	panel := min(s.tiles.width(), s.wideValues())
+	weights := unsafe.Slice((*uint16)(unsafe.Add(w.scores, 4*i*strideS)), to)
+	values := unsafe.Slice((*uint16)(w.values), 2*s.steps(k.keys)*s.wideValues())
+	sums := unsafe.Slice((*float32)(unsafe.Add(k.sums, 4*s.rowState*i)), s.work.VWidth)
+	if !started {
+		clear(sums)
+	}
+	for j := from; j < to; j++ {
+		p := ir.BF16ToFloat32(weights[j])
+		for lane := range sums {
+			at := (lane/panel*s.steps(k.keys)+j/2)*panel + lane%panel
+			sums[lane] += p * ir.BF16ToFloat32(values[2*at+j%2])
+		}
 	}
 }
 

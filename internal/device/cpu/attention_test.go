@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // attentionTest is an attention as a graph, with its inputs.
@@ -29,6 +30,7 @@ type attentionTest struct {
 	symbolic        bool
 	computedOffsets bool
 	sums            bool // the second output is wanted
+	short           bool // q, k and v are widened from bf16
 
 	b      *ir.Builder
 	values map[string][]byte
@@ -38,8 +40,8 @@ type attentionTest struct {
 }
 
 func (a *attentionTest) String() string {
-	return fmt.Sprintf("%+v heads %d/%d width %d/%d q %v k %v %s special %v symbolic %v computed %v sums %v",
-		a.attr, a.heads, a.kvHeads, a.width, a.vWidth, a.qLens, a.kLens, a.layout, a.special, a.symbolic, a.computedOffsets, a.sums)
+	return fmt.Sprintf("%+v heads %d/%d width %d/%d q %v k %v %s special %v symbolic %v computed %v sums %v short %v",
+		a.attr, a.heads, a.kvHeads, a.width, a.vWidth, a.qLens, a.kLens, a.layout, a.special, a.symbolic, a.computedOffsets, a.sums, a.short)
 }
 
 func must[T any](v T, err error) T {
@@ -124,6 +126,9 @@ func (a *attentionTest) build(rng *rand.Rand) {
 	if a.layout == "negated" {
 		q, k, v = must(a.b.Add(ir.Neg, ir.Attr{}, q)), must(a.b.Add(ir.Neg, ir.Attr{}, k)), must(a.b.Add(ir.Neg, ir.Attr{}, v))
 	}
+	if a.layout != "merged" {
+		q, k, v = a.rounded(q), a.rounded(k), a.rounded(v)
+	}
 	in := []*ir.Node{q, k, v}
 	if a.attr.Ragged {
 		for _, o := range []struct {
@@ -158,12 +163,22 @@ func (a *attentionTest) rows(rng *rand.Rand, name string, rows ir.Dim, n, heads,
 	return a.leaf(name, ir.F32, ir.Shape{rows, ir.N(heads), ir.N(width)}, a.floats(rng, n*heads*width))
 }
 
+// rounded is x by way of bf16, if the test is of that.
+func (a *attentionTest) rounded(x *ir.Node) *ir.Node {
+	if !a.short {
+		return x
+	}
+	x = must(a.b.Add(ir.Cast, ir.Attr{DType: ir.BF16}, x))
+	return must(a.b.Add(ir.Cast, ir.Attr{DType: ir.F32}, x))
+}
+
 // merged is q, k and v as slices of one product; keys are the queries' rows.
 func (a *attentionTest) merged(rng *rand.Rand) (q, k, v *ir.Node) {
 	rows := sum(a.qLens)
 	n := a.dim("N", rows)
 	widths := []int{a.heads * a.width, a.kvHeads * a.width, a.kvHeads * a.vWidth}
 	x := a.leaf("qkv", ir.F32, ir.Shape{n, ir.N(sum(widths))}, a.floats(rng, rows*sum(widths)))
+	x = a.rounded(x)
 	at := 0
 	var parts [3]*ir.Node
 	for i, w := range widths {
@@ -246,6 +261,9 @@ func randomAttention(rng *rand.Rand, longest int) *attentionTest {
 		a.special = 0.002
 	}
 	a.computedOffsets = some(5)
+	if a.short = some(2); a.short {
+		a.sums = some(6)
+	}
 	return a
 }
 
@@ -333,6 +351,29 @@ func TestAttentionGuarded(t *testing.T) {
 	}
 }
 
+// Products are in bf16 where the operands say so and the processor can: else in
+// f32.
+func TestAttentionFormat(t *testing.T) {
+	for _, d := range machines(t) {
+		for _, a := range []*attentionTest{{width: 32}, {width: 32, short: true}, {width: 31, short: true}, {width: 32, short: true, sums: true}} {
+			a.attr.Ragged, a.heads, a.kvHeads, a.vWidth, a.layout = true, 3, 1, 7, "merged"
+			a.qLens = []int{5}
+			a.build(rand.New(rand.NewPCG(1, 11)))
+			m := must(d.CompileGraph(context.Background(), a.g, device.Options{})).(*module)
+			want := template.Single
+			if a.short && a.width == 32 && !a.sums && d.ISA() == AVX512 && d.has.AVX512BF16 {
+				want = template.BF16
+			}
+			for _, k := range m.kernels {
+				if k, ok := k.(*attentionKernel); ok && (k.format != want || !k.q.plain && want == template.BF16) {
+					t.Errorf("%v: %v: products in format %v, want %v", d.ISA(), a, k.format, want)
+				}
+			}
+			_ = m.Close()
+		}
+	}
+}
+
 // Lengths beyond one block of keys.
 func TestAttentionLong(t *testing.T) {
 	for _, d := range machines(t) {
@@ -344,8 +385,10 @@ func TestAttentionLong(t *testing.T) {
 			{attr: ir.AttentionAttr{Ragged: true, Causal: true}, qLens: []int{300}, kLens: []int{800}},
 			{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 100}, qLens: []int{600}, kLens: []int{600}},
 			{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{30, 30}, kLens: []int{700, 700}},
+			{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 1}, kLens: []int{1100, 513}, short: true},
+			{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 101}, qLens: []int{601}, kLens: []int{603}, short: true},
 		} {
-			a.heads, a.kvHeads, a.width, a.vWidth, a.sums, a.layout = 2, 1, 16, 24, true, "own"
+			a.heads, a.kvHeads, a.width, a.vWidth, a.sums, a.layout = 2, 1, 16, 24, !a.short, "own"
 			rng := rand.New(rand.NewPCG(uint64(i), 6))
 			a.build(rng)
 			a.check(t, fmt.Sprint("case ", i), d)
@@ -409,23 +452,30 @@ func TestAttentionSameBits(t *testing.T) {
 // keys.
 func TestAttentionUnseen(t *testing.T) {
 	for _, d := range machines(t) {
-		a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 40, qLens: []int{60}, kLens: []int{60}, layout: "own"}
-		rng := rand.New(rand.NewPCG(1, 8))
-		a.build(rng)
-		const last = 41 // key that is not finite
-		for i, bad := range []float64{math.Inf(1), math.NaN()} {
-			binary.LittleEndian.PutUint32(a.values["kv"][4*(last*40+i):], math.Float32bits(float32(bad)))
-			binary.LittleEndian.PutUint32(a.values["k"][4*(last*8+i):], math.Float32bits(float32(bad)))
-		}
-		out := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
-		for i := range 60 * 40 {
-			v := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i:]))
-			if seen := i/40 >= last; seen != (v != v) {
-				t.Fatalf("%v: row %d, lane %d is %v", d.ISA(), i/40, i%40, v)
+		for _, short := range []bool{false, true} {
+			for _, last := range []int{40, 41} { // key that is not finite: the first and the second of a pair
+				unseen(t, d, short, last)
 			}
 		}
-		a.check(t, "unseen", d)
 	}
+}
+
+func unseen(t *testing.T, d *Device, short bool, last int) {
+	a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 70, qLens: []int{60}, kLens: []int{60}, layout: "own", short: short}
+	rng := rand.New(rand.NewPCG(1, 8))
+	a.build(rng)
+	for i, bad := range []float64{math.Inf(1), math.NaN()} {
+		binary.LittleEndian.PutUint32(a.values["kv"][4*(last*a.vWidth+i):], math.Float32bits(float32(bad)))
+		binary.LittleEndian.PutUint32(a.values["k"][4*(last*8+i):], math.Float32bits(float32(bad)))
+	}
+	out := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
+	for i := range 60 * a.vWidth {
+		v := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i:]))
+		if seen := i/a.vWidth >= last; seen != (v != v) {
+			t.Fatalf("%v: row %d, lane %d is %v", d.ISA(), i/a.vWidth, i%a.vWidth, v)
+		}
+	}
+	a.check(t, "unseen", d)
 }
 
 // Offsets that fall or leave the rows, and sequences longer than the mask, are

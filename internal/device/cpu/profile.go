@@ -79,7 +79,7 @@ func (m *module) cost(run *device.KernelRun, s jit.Step, env ir.Env) {
 	case *template.Attention:
 		a := s.(*attentionStep) // whose loops' bounds are values
 		k, cost = work.Loops(), a.traffic()
-		run.Products, run.Format = a.multiplications(), formatNames[template.Single]
+		run.Products, run.Format = a.multiplications(), formatNames[a.format]
 	default:
 		return
 	}

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -73,18 +74,55 @@ func boundConv(c *call) {
 }
 
 // attentionErrors are the errors of an attention's operands, nil where exact.
-type attentionErrors struct{ q, k, v, mask []float64 }
+type attentionErrors struct {
+	q, k, v, mask []float64
+	short         bool // q, k and v were widened from bf16
+}
+
+// fromBF16 tells whether values were widened from bf16, whatever views there
+// are on them.
+func fromBF16(nodes []*ir.Node) bool {
+	for _, n := range nodes {
+		for n.Op.Class() == ir.ClassMovement && len(n.In) == 1 {
+			n = n.In[0]
+		}
+		if n.Op != ir.Cast || n.In[0].DType != ir.BF16 {
+			return false
+		}
+	}
+	return true
+}
+
+// leastNormal is the least f32 that is not subnormal.
+const leastNormal = 0x1p-126
+
+// flushed are errors of values that may be taken for 0 where they are
+// subnormal.
+func flushed(x, errs []float64) []float64 {
+	errs = slices.Clone(errs)
+	for i, v := range x {
+		if math.Abs(v) < leastNormal {
+			errs[i] += math.Abs(v)
+		}
+	}
+	return errs
+}
 
 // boundAttention: the weight of a key lies between the least it can have while
 // the others have their most, and the other way round. Devices may keep
 // running sums and rescale them for each block of keys, and hold weights and
-// scaled queries in the storage type.
+// scaled queries in the storage type. Where q, k and v were widened from bf16
+// they may hold weights in it, and multiply by instructions that take subnormal
+// numbers for 0.
 func boundAttention(c *call) {
 	a, err := newAttention(c)
 	if err != nil {
 		return // eval has reported it
 	}
-	e := attentionErrors{q: c.in[0].errors(), k: c.in[1].errors(), v: c.in[2].errors()}
+	e := attentionErrors{q: c.in[0].errors(), k: c.in[1].errors(), v: c.in[2].errors(), short: fromBF16(c.In[:3])}
+	if e.short {
+		e.q, e.k, e.v = flushed(a.q, e.q), flushed(a.k, e.k), flushed(a.v, e.v)
+	}
 	if a.Mask {
 		e.mask = c.in[len(c.in)-1].errors()
 	}
@@ -174,8 +212,15 @@ func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head
 	}
 	w.n = float64(len(scores))
 	w.relative = (8*w.n + 32) * u
-	if narrow(t) {
+	switch {
+	case narrow(t):
 		w.relative += 3 * unit(t)
+	case e.short: // of weights and of their sum: (1+u)/(1-u)
+		u := unit(ir.BF16)
+		w.relative += 2 * u * (1 + 2*u)
+		for j := range w.spread {
+			w.spread[j] += leastNormal / sum
+		}
 	}
 	w.logError = max(math.Log(high/sum), math.Log(sum/low))
 	return w
@@ -199,6 +244,9 @@ func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (sc
 	relative := (float64(a.width) + 8) * u
 	if narrow(t) {
 		relative += unit(t) // of the scaled query
+	}
+	if e.short {
+		spread += float64(a.width) * leastNormal
 	}
 	scale := math.Abs(a.Scale)
 	score, err = a.Scale*sum, scale*(spread+relative*(abs+spread))
@@ -226,6 +274,9 @@ func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int
 	}
 	if w.overflow || w.n*abs > maxFinite(t.Compute()) { // before it is divided by the sum
 		return math.Inf(1)
+	}
+	if e.short {
+		err += w.n * leastNormal
 	}
 	return err + w.relative*abs + rounding(t, 1, abs)
 }

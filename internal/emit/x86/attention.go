@@ -35,6 +35,9 @@ import (
 // The sum runs by lanes, a lane being the offset in the row modulo a vector,
 // and then over the lanes in one fixed order: zeros around a Range do not
 // change it.
+//
+// The kernel for bf16 rounds each score to it before the sum, and packs those
+// of a row: that of byte offset x is stored at x/2, a 16-bit element.
 type SoftmaxArgs struct {
 	Scores   unsafe.Pointer
 	LDScores uintptr // bytes from row to row
@@ -107,7 +110,8 @@ func (t *TurnRowsArgs) SetWidth(isa ISA, width int) {
 }
 
 // FiniteArgs is what the test for infinities and NaN gets in RDI: it clears
-// Finite if any of the Vectors vectors at From, at least 1, holds one.
+// Finite if any of the Vectors vectors at From, at least 1, holds one: of f32,
+// or of bf16.
 type FiniteArgs struct {
 	From    unsafe.Pointer
 	Vectors uintptr
@@ -126,16 +130,20 @@ type AttentionKernels struct {
 	Softmax, TurnRows, Finite int
 }
 
-// EmitAttention emits the kernels.
-func EmitAttention(isa ISA) (*AttentionKernels, error) {
+// EmitAttention emits the kernels for operands and weights of a format, f32 or
+// bf16. Pairs of bf16 are turned as lanes of f32 are.
+func EmitAttention(isa ISA, format GemmFormat) (*AttentionKernels, error) {
+	if format != GemmF32 && (format != GemmBF16 || isa != AVX512) {
+		return nil, fmt.Errorf("there is no attention of %v for %v", format, isa)
+	}
 	k := &AttentionKernels{}
 	for _, part := range []struct {
 		name string
 		at   *int
-		emit func(a *asm.Asm) error
+		emit func(a *asm.Asm, format GemmFormat) error
 	}{{"softmax", &k.Softmax, emitSoftmax}, {"turn rows", &k.TurnRows, emitTurnRows}, {"finite", &k.Finite, emitFinite}} {
 		a := asm.New(isa)
-		if err := part.emit(a); err != nil {
+		if err := part.emit(a, format); err != nil {
 			return nil, fmt.Errorf("attention's %s kernel: %w", part.name, err)
 		}
 		a.Op(asm.VZEROUPPER)
@@ -154,7 +162,9 @@ func EmitAttention(isa ISA) (*AttentionKernels, error) {
 }
 
 // emitFinite multiplies by 0, which makes NaN of infinities and NaN, and sums.
-func emitFinite(a *asm.Asm) error {
+// A lane of two bf16 is an f32 that is finite if the upper one is; shifted, if
+// the lower one is.
+func emitFinite(a *asm.Asm, format GemmFormat) error {
 	const from, left, sum, zero, x = asm.RSI, asm.RCX, asm.V(0), asm.V(1), asm.V(2)
 	a.Op(asm.MOV, from, asm.Ptr(argsReg, finiteFrom))
 	a.Op(asm.MOV, left, asm.Ptr(argsReg, finiteVectors))
@@ -163,6 +173,11 @@ func emitFinite(a *asm.Asm) error {
 	again := a.Here()
 	a.Op(asm.VMULPS, x, zero, asm.Ptr(from, 0))
 	a.Op(asm.VADDPS, sum, sum, x)
+	if format == GemmBF16 {
+		a.Op(asm.VPSLLD, x, asm.Ptr(from, 0), asm.Imm(16))
+		a.Op(asm.VMULPS, x, zero, x)
+		a.Op(asm.VADDPS, sum, sum, x)
+	}
 	a.Op(asm.ADD, from, asm.Imm(a.Length().Bytes()))
 	a.Op(asm.SUB, left, asm.Imm(1))
 	a.J(asm.NE, again)

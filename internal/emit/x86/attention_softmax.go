@@ -18,6 +18,7 @@ const (
 	sEnd    = asm.R9
 	sLeft   = asm.R10
 	sTemp   = asm.R11
+	sTo     = asm.R11 // bf16: where the next weights go
 	sStart  = asm.RBX
 	sFetch  = asm.R12 // and the two behind it
 
@@ -27,16 +28,18 @@ const (
 	sSum   = asm.V(3)
 	sOld   = asm.V(4)
 	sX     = asm.V(5)
+	sOnes  = asm.V(31) // bf16: each 1
 )
 
 // softmaxGen emits the softmax kernel.
 type softmaxGen struct {
 	*asm.Asm
-	vector int // bytes
+	vector int  // bytes
+	bf16   bool // weights are
 }
 
-func emitSoftmax(a *asm.Asm) error {
-	g := &softmaxGen{Asm: a, vector: a.Length().Bytes()}
+func emitSoftmax(a *asm.Asm, format GemmFormat) error {
+	g := &softmaxGen{Asm: a, vector: a.Length().Bytes(), bf16: format == GemmBF16}
 	return g.kernel()
 }
 
@@ -58,6 +61,10 @@ func (g *softmaxGen) kernel() error {
 	})
 	g.Op(asm.VBROADCASTSS, sScale, asm.Ptr(argsReg, softmaxScale))
 	g.eachRow(g.max)
+	if g.bf16 {
+		const two = 0x3F80_3F80
+		g.Op(asm.VBROADCASTSS, sOnes, g.U32(two))
+	}
 	var err error
 	g.eachRow(func() {
 		if err = g.weights(); err == nil {
@@ -200,19 +207,37 @@ func (g *softmaxGen) weights() error {
 	g.Op(asm.VMAXPS, sSafe, sSafe, g.F32(-math.MaxFloat32))
 	g.Op(asm.VPXOR, sSum, sSum, sSum, asm.L128)
 	g.Op(asm.MOV, sAt, sStart)
+	if g.bf16 {
+		g.Op(asm.MOV, sTo, sStart)
+		g.Op(asm.SHR, sTo, asm.Imm(1))
+		g.Op(asm.ADD, sTo, sScores)
+	}
 	again := g.Here()
 	g.Op(asm.VMULPS, sX, sScale, cell)
 	g.Op(asm.VSUBPS, sX, sX, sSafe)
 	if err := g.exp(); err != nil {
 		return err
 	}
-	g.Op(asm.VMOVUPS, cell, sX)
-	g.Op(asm.VADDPS, sSum, sSum, sX)
+	if g.bf16 {
+		g.storeBF16()
+	} else {
+		g.Op(asm.VMOVUPS, cell, sX)
+		g.Op(asm.VADDPS, sSum, sSum, sX)
+	}
 	g.Op(asm.ADD, sAt, asm.Imm(g.vector))
 	g.Op(asm.CMP, sAt, sEnd)
 	g.J(asm.NE, again)
 	fold(g.Asm, asm.VADDPS, sSum, sX)
 	return nil
+}
+
+// storeBF16 rounds the weights, packs them into the part of the row whose
+// scores were read before, and sums them: times 1, two to a lane.
+func (g *softmaxGen) storeBF16() {
+	g.Op(asm.VCVTNEPS2BF16, sX, sX)
+	g.Op(asm.VMOVUPS, asm.Ptr(sTo, 0), sX, asm.L256)
+	g.Op(asm.VDPBF16PS, sSum, sX, sOnes, asm.L256)
+	g.Op(asm.ADD, sTo, asm.Imm(g.vector/2))
 }
 
 // exp computes e^sX in place: the expansion that all kernels share.
@@ -225,6 +250,9 @@ func (g *softmaxGen) exp() error {
 		registers = 32
 	}
 	var free []asm.V
+	if g.bf16 {
+		registers = sOnes
+	}
 	for v := sX + 1; v < registers; v++ {
 		free = append(free, v)
 	}

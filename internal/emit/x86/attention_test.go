@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
@@ -40,9 +42,9 @@ func TestAttentionArgsOffsets(t *testing.T) {
 }
 
 // attentionCode maps the kernels.
-func attentionCode(t *testing.T, isa ISA) (*AttentionKernels, *jit.Code) {
+func attentionCode(t *testing.T, isa ISA, format GemmFormat) (*AttentionKernels, *jit.Code) {
 	t.Helper()
-	k, err := EmitAttention(isa)
+	k, err := EmitAttention(isa, format)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +56,22 @@ func attentionCode(t *testing.T, isa ISA) (*AttentionKernels, *jit.Code) {
 	return k, code
 }
 
+// eachAttention is eachISA for every format.
+func eachAttention(t *testing.T, f func(t *testing.T, isa ISA, format GemmFormat)) {
+	eachISA(t, func(t *testing.T, isa ISA) {
+		f(t, isa, GemmF32)
+		if cpu := cpuid.Host(); isa == AVX512 && cpu.AVX512BF16 {
+			t.Run("bf16", func(t *testing.T) { f(t, isa, GemmBF16) })
+		}
+	})
+}
+
 // Two blocks of scores, one step each, against the softmax of all: weights,
 // totals, tops, and sums that were there before.
 func TestSoftmaxSteps(t *testing.T) {
-	eachISA(t, func(t *testing.T, isa ISA) {
-		k, code := attentionCode(t, isa)
+	eachAttention(t, func(t *testing.T, isa ISA, format GemmFormat) {
+		k, code := attentionCode(t, isa, format)
+		about := func(got float32, want float64) bool { return about(got, want, format) }
 		rng := rand.New(rand.NewPCG(1, 3))
 		const rows, stride, sums = 5, 64, 32 // elements; the state lies behind the sums
 		for _, scale := range []float32{0.25, -0.5} {
@@ -112,10 +125,21 @@ func TestSoftmaxSteps(t *testing.T) {
 					if float64(row[sums]) != float64(float32(w.top)) || !about(row[sums+1], w.total) {
 						t.Errorf("scale %v, step %d, row %d: top %v, total %v, want %v, %v", scale, step, r, row[sums], row[sums+1], w.top, w.total)
 					}
+					rounded := 0.0
 					for j := range 48 {
-						if got := scores[r*stride+j]; !about(got, weights[r*stride+j]) {
+						got := scores[r*stride+j]
+						if format == GemmBF16 {
+							row := unsafe.Slice((*uint16)(unsafe.Pointer(&scores[r*stride])), 48)
+							got = ir.BF16ToFloat32(row[j])
+							rounded += float64(got)
+						}
+						if !about(got, weights[r*stride+j]) {
 							t.Fatalf("scale %v, step %d, row %d: weight %d is %v, want %v", scale, step, r, j, got, weights[r*stride+j])
 						}
+					}
+					// The sum is that of the rounded weights, far closer to it.
+					if format == GemmBF16 && step == 0 && math.Abs(float64(row[sums+1])-rounded) > 1e-6*rounded {
+						t.Errorf("scale %v, row %d: total %v, weights sum up to %v", scale, r, row[sums+1], rounded)
 					}
 					for j := range sums {
 						if step > 0 && !about(row[j], 3*w.kept) {
@@ -129,14 +153,18 @@ func TestSoftmaxSteps(t *testing.T) {
 	})
 }
 
-func about(got float32, want float64) bool {
-	return math.Abs(float64(got)-want) <= 1e-5*math.Abs(want)+1e-30
+func about(got float32, want float64, format GemmFormat) bool {
+	relative := 1e-5
+	if format == GemmBF16 {
+		relative += 0x1p-8
+	}
+	return math.Abs(float64(got)-want) <= relative*math.Abs(want)+1e-30
 }
 
 // Rows of every width next to unmapped pages.
 func TestTurnRows(t *testing.T) {
 	eachISA(t, func(t *testing.T, isa ISA) {
-		k, code := attentionCode(t, isa)
+		k, code := attentionCode(t, isa, GemmF32)
 		lanes := GemmLanes(isa)
 		for width := 1; width <= 2*lanes+1; width++ {
 			from, err := jit.AllocGuarded(4*width*lanes, 1)
@@ -172,12 +200,13 @@ func TestTurnRows(t *testing.T) {
 }
 
 func TestFinite(t *testing.T) {
-	eachISA(t, func(t *testing.T, isa ISA) {
-		k, code := attentionCode(t, isa)
+	eachAttention(t, func(t *testing.T, isa ISA, format GemmFormat) {
+		k, code := attentionCode(t, isa, format)
 		lanes := GemmLanes(isa)
-		data := make([]float32, 3*lanes)
+		data := make([]uint32, 3*lanes)
+		const most, lowest = 0x7F7F, 0xFF7F // of bf16
 		for i := range data {
-			data[i] = math.MaxFloat32
+			data[i] = most<<16 | most
 		}
 		test := func() bool {
 			a := FiniteArgs{From: unsafe.Pointer(&data[0]), Vectors: 3, Finite: 1}
@@ -188,13 +217,17 @@ func TestFinite(t *testing.T) {
 			t.Error("the largest numbers are finite")
 		}
 		for i := range data {
-			for _, bad := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
-				data[i] = float32(bad)
+			for _, bad := range []uint32{0x7F80, 0xFF80, 0x7FC0, 0xFFC1} {
+				data[i] = bad<<16 | most
 				if test() {
-					t.Errorf("%v at %d was not found", bad, i)
+					t.Errorf("%#x at %d was not found", bad, i)
+				}
+				data[i] = most<<16 | bad
+				if found := !test(); found != (format == GemmBF16) {
+					t.Errorf("%#x in the lower half of %d: found %v", bad, i, found)
 				}
 			}
-			data[i] = -math.MaxFloat32
+			data[i] = lowest<<16 | lowest
 		}
 	})
 }

@@ -4,7 +4,7 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 
 // emitTurnRows emits the kernel of TurnRowsArgs: square blocks of as many
 // columns as there are rows.
-func emitTurnRows(a *asm.Asm) error {
+func emitTurnRows(a *asm.Asm, _ GemmFormat) error {
 	const to, ldTo, left, column, row = asm.RSI, asm.RDX, asm.RCX, asm.RAX, asm.R8
 	lanes := a.Length().Bytes() / 4
 	block := func(load func(v asm.V, from asm.M)) {

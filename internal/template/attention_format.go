@@ -1,0 +1,43 @@
+package template
+
+import (
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Format is what both products of t may be computed in: BF16 where q, k and v
+// were widened from it, rows of q and k are whole lanes, and nobody asks for
+// the logsumexp, which would show that weights are rounded.
+func (t *Attention) Format() Format {
+	if t.DType != ir.F32 || t.Width%BF16.Group() != 0 || t.Sums != nil {
+		return Single
+	}
+	for _, e := range []*loop.Expr{t.Q, t.K, t.V} {
+		if short(e) == nil {
+			return Single
+		}
+	}
+	return BF16
+}
+
+// Narrow is t with operands in a format that it has: those before widening.
+func (t *Attention) Narrow(f Format) *Attention {
+	if f == Single {
+		return t
+	}
+	narrow := *t
+	narrow.Q, narrow.K, narrow.V = short(t.Q), short(t.K), short(t.V)
+	return &narrow
+}
+
+// short is an operand in bf16: before it was widened, or as it is; nil if it
+// never was.
+func short(e *loop.Expr) *loop.Expr {
+	if e.Kind == loop.KindApply && e.Op == ir.Cast {
+		e = e.Args[0]
+	}
+	if e.DType != ir.BF16 {
+		return nil
+	}
+	return e
+}
