@@ -43,6 +43,14 @@ func faultCases() []*Case {
 			return []*ir.Node{b.Add(op, ir.Attr{Axes: []int{0}}, b.Input(ir.F32, Ordinary, rows, ir.N(3)))}
 		}})
 	}
+	// The run that follows may use the memory of an index that a kernel has
+	// computed; yet the error says which it was.
+	all = append(all, &Case{Name: "gather outside at a computed index", Fails: wantIndex(device.IndexError{Op: "gather", Index: 9, Size: 6, At: 3}), Build: func(b *Builder) []*ir.Node {
+		sum := func(x *ir.Node) *ir.Node { return b.Add(ir.Scan, ir.Attr{Axes: []int{0}, Mode: "sum"}, x) }
+		at := sum(b.Input(ir.I32, Given(0, 1, 2, 6), ir.N(4)))
+		x := b.Add(ir.Gather, ir.Attr{Axes: []int{0}}, b.Input(ir.F32, Ordinary, ir.N(6)), at)
+		return []*ir.Node{sum(sum(sum(sum(x))))}
+	}})
 	return append(all, offsetCases()...)
 }
 

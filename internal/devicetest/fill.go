@@ -122,8 +122,8 @@ func ordinary(rng *rand.Rand, d ir.DType) uint64 {
 	return uint64(n) & mask(d)
 }
 
-// special draws a float that is NaN, infinite, a zero of either sign, at an end
-// of the subnormals, the largest, or whole.
+// special draws a float that is NaN of either kind, infinite, a zero of either sign, at an end
+// of the subnormals, the largest, whole, or just outside an integer type.
 func special(rng *rand.Rand, d ir.DType) uint64 {
 	if !d.IsFloat() {
 		return ordinary(rng, d)
@@ -133,7 +133,13 @@ func special(rng *rand.Rand, d ir.DType) uint64 {
 	mantissa := uint64(1)<<mantissaBits(d) - 1
 	one, _ := ir.Bits(d, float64(1+rng.IntN(3)))
 	half, _ := ir.Bits(d, float64(rng.IntN(4))+0.5)
-	return sign | [...]uint64{inf, inf | (mantissa+1)/2, 0, 1, mantissa, mantissa + 1, inf - 1, one, half}[rng.IntN(9)]
+	end, _ := ir.Bits(d, math.Exp2([...]float64{7, 8, 15, 16, 31, 32, 63, 64}[rng.IntN(8)])) // infinite in f16
+	quiet := inf | (mantissa+1)/2
+	signalling := inf | 1
+	if d.Size() == 2 { // the referee widens these, and then they are quiet
+		signalling = quiet
+	}
+	return sign | [...]uint64{inf, quiet, 0, 1, mantissa, mantissa + 1, inf - 1, one, half, end, signalling}[rng.IntN(11)]
 }
 
 func mantissaBits(d ir.DType) int {

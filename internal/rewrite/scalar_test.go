@@ -17,7 +17,8 @@ func samples(d ir.DType) []uint64 {
 		return []uint64{0, 1}
 	}
 	mask := ones(d)
-	all := []uint64{0, 1, 2, 3, 7, mask, mask - 1, mask >> 1, mask>>1 + 1, ir.Lowest(d), ir.Highest(d)}
+	width := uint64(8 * d.Size()) // where shifts end
+	all := []uint64{0, 1, 2, 3, 7, width - 1, width, width + 1, mask, mask - 1, mask >> 1, mask>>1 + 1, ir.Lowest(d), ir.Highest(d)}
 	if d.IsFloat() {
 		for _, f := range []float64{1, -1, 0.5, 1.5, -2.5, 3, 1e-3, 127.5, 128, 255, 256, 65504, 65520, 1e9, -1e9, math.Exp2(31), math.Exp2(63), -math.Exp2(63), math.Exp2(64),
 			math.Copysign(0, -1), math.NaN()} {
