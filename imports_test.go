@@ -31,7 +31,7 @@ internal/device/interp
 internal/device/cpu
 internal/device/null
 .
-internal/devicetest
+internal/devicetest internal/planted
 safetensors tokenizer hub
 model
 embed

@@ -1,0 +1,107 @@
+package planted
+
+// attentionDefects are in the attention: who sees whom, and the softmax.
+var attentionDefects = []Defect{
+	{
+		Name: "causal-off-by-one", File: "internal/device/cpu/attention_run.go",
+		Old:     "r.to = own + 1",
+		New:     "r.to = own",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "window-off-by-one", File: "internal/device/cpu/attention_run.go",
+		Old:     "own+1-a.Window",
+		New:     "own-a.Window",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "query-aligned-at-start", File: "internal/device/cpu/attention_run.go",
+		Old:     "own := i + n - (c.q1 - c.q0)",
+		New:     "own := i",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "ragged-offset-forgotten", File: "internal/device/cpu/attention_run.go",
+		Old: `			i += k.q0
+`,
+		New: `			i += k.k0
+`,
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "head-of-another-group", File: "internal/device/cpu/attention_run.go",
+		Old:     "head: c.kvHead*group + g",
+		New:     "head: c.kvHead + g*s.work.KVHeads",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "packed-keys-of-another-block", File: "internal/device/cpu/attention_run.go",
+		Old:     "p := packedKeys{true, c.seq, c.kvHead, kb}",
+		New:     "p := packedKeys{true, c.seq, c.kvHead, 0}",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "keys-beyond-the-last", File: "internal/device/cpu/attention_run.go",
+		Old:     "stride*min(j+l, n-1)",
+		New:     "stride*(j+l)",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "sums-not-rescaled", File: "internal/device/cpu/attention_run.go",
+		Old: `	if started {
+		a.Rescale = a.Top
+	}
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "infinite-values-unseen", File: "internal/device/cpu/attention_run.go",
+		Old:     "if w.finite() || !a.Causal && a.Window == 0 {",
+		New:     "if w.finite() || !a.Causal || a.Window == 0 {",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "rows-that-see-nothing", File: "internal/device/cpu/attention_run.go",
+		Old: `		clear(none)
+`,
+		New: `		clear(none[:0])
+`,
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "negative-scale", File: "internal/device/cpu/attention_run.go",
+		Old: `	if s.scale < 0 {
+		a.Fill = float32(math.Inf(1))
+	}
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "softmax-without-maximum", File: "internal/emit/x86/attention_softmax.go",
+		Old: `	g.Op(asm.VSUBPS, sX, sX, sSafe)
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps", Needs: machineCode,
+	},
+	{
+		Name: "softmax-old-total-unscaled", File: "internal/emit/x86/attention_softmax.go",
+		Old:     "g.Op(asm.VMULSS, total, keep, asm.Ptr(sState, stateTotal))",
+		New:     "g.Op(asm.VMOVSS, total, asm.Ptr(sState, stateTotal))",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps", Needs: machineCode,
+	},
+	{
+		Name: "softmax-of-nothing", File: "internal/emit/x86/attention_softmax.go",
+		Old: `	g.Op(asm.VMAXPS, sSafe, sSafe, g.F32(-math.MaxFloat32))
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps|TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "keys-shifted-in-loops", File: "internal/template/attention_loops.go",
+		Old:     "to = loop.AddIndex(own, loop.Int(1))",
+		New:     "to = own",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+}

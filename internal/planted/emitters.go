@@ -1,0 +1,261 @@
+package planted
+
+// emitDefects are in the emitters and the assembler.
+var emitDefects = []Defect{
+	{
+		Name: "weave-without-write-after-read", File: "internal/emit/x86/weave.go",
+		Old: `				for _, t := range readers[x] {
+					follow(t)
+				}
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestMergeKeepsOrder", Needs: machineCode,
+	},
+	{
+		Name: "weave-without-read-after-write", File: "internal/emit/x86/weave.go",
+		Old: `				follow(writer[x])
+				readers[x] = append`,
+		New:     `				readers[x] = append`,
+		Package: "internal/emit/x86", Run: "TestMergeKeepsOrder", Needs: machineCode,
+	},
+	{
+		Name: "weave-forgets-cleared-masks", File: "internal/emit/x86/weave.go",
+		Old:     "if in.early {",
+		New:     "if in.early && in.tied && in.n == 0 {",
+		Package: "internal/emit/x86", Run: "TestMergeKeepsOrder", Needs: avx512,
+	},
+	{
+		Name: "tail-mask-one-lane-more", File: "internal/emit/x86/vector.go",
+		Old:     "1<<left-1)",
+		New:     "1<<left)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "tail-without-identity", File: "internal/emit/x86/local.go",
+		Old: `if k := e.lanes.tail(u); k != 0 {
+			v = e.orIdentity(s.Op, d, k, v)
+		}
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "maximum-drops-nan", File: "internal/emit/x86/apply.go",
+		Old:     "return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))",
+		New:     "return e.vMerge(nan, x, asm.VMAXPS, r(a), r(b))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "minimum-of-two-zeros", File: "internal/emit/x86/apply.go",
+		Old:     "ins, join := asm.VMINPS, asm.VORPS",
+		New:     "ins, join := asm.VMINPS, asm.VANDPS",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "clamp-keeps-negative-zero", File: "internal/emit/x86/apply.go",
+		Old:     "if bits == 0 {",
+		New:     "if bits == negZero {",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "round-up", File: "internal/emit/x86/apply.go",
+		Old:     "return e.round(a, 8, u)",
+		New:     "return e.round(a, 10, u)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "fma-negated-summand", File: "internal/emit/x86/apply.go",
+		Old: `				in.negAdd = true
+`,
+		New: `				in.negMul = !in.negMul
+`,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "blend-the-other-way", File: "internal/emit/x86/apply.go",
+		Old:     "return e.v(asm.VBLENDVPS, r(no), yes, r(k))",
+		New:     "return e.v(asm.VBLENDVPS, r(e.inRegister(yes)), r(no), r(k))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "f16-cut-instead-of-rounded", File: "internal/emit/x86/cast.go",
+		Old:     "return e.v(asm.VCVTPH2PS, r(e.vImm(asm.VCVTPS2PH, 0, r(x))))",
+		New:     "return e.v(asm.VCVTPH2PS, r(e.vImm(asm.VCVTPS2PH, 3, r(x))))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "bf16-ties-away", File: "internal/emit/x86/cast.go",
+		Old:     "bits32(0x7FFF)",
+		New:     "bits32(0x8000)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "bf16-nan-becomes-infinity", File: "internal/emit/x86/cast.go",
+		Old:     "bits32(0x40)",
+		New:     "bits32(0)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "cast-of-two-to-the-31", File: "internal/emit/x86/cast.go",
+		Old: `big := e.compare(asm.VCMPPS, asm.CmpGE, r(x), bits32(two31))
+	number`,
+		New: `big := e.compare(asm.VCMPPS, asm.CmpGT, r(x), bits32(two31))
+	number`,
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "unsigned-compared-as-signed", File: "internal/emit/x86/logic.go",
+		Old:     "if d == ir.U32 { // signed order",
+		New:     "if d == ir.U64 { // signed order",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "nan-is-zero", File: "internal/emit/x86/logic.go",
+		Old:     "asm.CmpNE, r(e.vec(a, u)), r(e.zero())",
+		New:     "asm.CmpLT, r(e.zero()), r(e.vec(a, u))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "spill-slots-overlap", File: "internal/emit/x86/write.go",
+		Old:     "size = w.a.Length().Bytes()",
+		New:     "size = w.a.Length().Bytes() / 2",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "fma-of-wrong-factors", File: "internal/emit/x86/write.go",
+		Old:     "w.a.Op(signs(2), asm.V(d), asm.V(at[1]), last(0))",
+		New:     "w.a.Op(signs(2), asm.V(d), asm.V(at[2]), last(0))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "register-freed-in-a-loop", File: "internal/emit/x86/live.go",
+		Old:     "l.end[x] = max(l.end[x], ends[s])",
+		New:     "l.end[x] = max(l.end[x], min(ends[s], at))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "destination-overwrites-a-source", File: "internal/emit/x86/alloc.go",
+		Old:     "case in.tied || in.early || in.kind == fused:",
+		New:     "case in.kind == fused:",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "source-reused-too-early", File: "internal/emit/x86/alloc.go",
+		Old:     "if o.kind != regOperand || int(s.live.end[x]) != i || s.place[x] < 0 {",
+		New:     "if o.kind != regOperand || int(s.live.end[x]) > i+1 || s.place[x] < 0 {",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "quotient-cut-not-floored", File: "internal/emit/x86/divide.go",
+		Old:     "w.a.J(asm.NOSIGN, done)",
+		New:     "w.a.J(asm.SIGN, done)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "least-number-by-minus-one", File: "internal/emit/x86/divide.go",
+		Old:     "e.jumpIf(asm.ULE, done)",
+		New:     "e.jumpIf(asm.EQ, done)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "masked-store-writes-all-lanes", File: "internal/emit/x86/store.go",
+		Old: `	e.do(op, m, r(x)).mask = k
+`,
+		New: `	e.do(op, m, r(x))
+`,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "copies-read-the-same-lanes", File: "internal/emit/x86/access.go",
+		Old:     "index.plus(a.stride, int64(u*e.wide()))",
+		New:     "index.plus(a.stride, int64(u))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "gather-of-wrong-half", File: "internal/emit/x86/memory.go",
+		Old:     "in.imm, in.hasImm = 8, true",
+		New:     "in.imm, in.hasImm = 4, true",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "index-clamped-but-not-told", File: "internal/emit/x86/general.go",
+		Old:     "one := e.gImm(asm.MOV, 1)",
+		New:     "one := e.gImm(asm.MOV, 0)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "index-of-size-is-inside", File: "internal/emit/x86/general.go",
+		Old:     "e.jumpIf(asm.ULT, inside)",
+		New:     "e.jumpIf(asm.ULE, inside)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "sum-starts-at-positive-zero", File: "internal/emit/x86/reduce.go",
+		Old:     "math.Copysign(0, -1)",
+		New:     "math.Copysign(0, 1)",
+		Package: "internal/emit/x86", Run: "TestOddOneOut", Needs: machineCode,
+	},
+	{
+		Name: "every-lane-or-some", File: "internal/emit/x86/reduce.go",
+		Old:     "cc = asm.ULT // carry: every lane",
+		New:     "cc = asm.NE",
+		Package: "internal/emit/x86", Run: "TestOddOneOut", Needs: avx512,
+	},
+	{
+		Name: "streams-parts-of-lines", File: "internal/emit/x86/stream.go",
+		Old:     "if !rest.multipleOf(lineElems) {",
+		New:     "if !rest.multipleOf(1) {",
+		Package: "internal/emit/x86", Run: "TestStream", Needs: machineCode,
+	},
+	{
+		Name: "stream-without-fence", File: "internal/emit/x86/write.go",
+		Old: `		w.a.Op(asm.SFENCE) // whoever learns that the call is over finds the data
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestStream", Needs: machineCode,
+	},
+	{
+		Name: "evex-for-low-registers-alone", File: "internal/emit/x86/asm/fit.go",
+		Old:     "in.regs[i] > 15",
+		New:     "in.regs[i] > 16",
+		Package: "internal/emit/x86/asm", Run: "Test",
+	},
+	{
+		Name: "byte-immediate-unsigned", File: "internal/emit/x86/asm/fit.go",
+		Old:     "lo, hi = math.MinInt8, math.MaxInt8",
+		New:     "lo, hi = math.MinInt8, math.MaxUint8",
+		Package: "internal/emit/x86/asm", Run: "Test",
+	},
+	{
+		Name: "closures-sum-from-positive-zero", File: "internal/emit/generic/reduce.go",
+		Old:     "math.Copysign(0, -1)",
+		New:     "math.Copysign(0, 1)",
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "closures-maximum-identity", File: "internal/emit/generic/reduce.go",
+		Old: `case op == ir.Max && !d.IsUnsigned():
+		return top`,
+		New: `case op == ir.Max && !d.IsUnsigned():
+		return 0`,
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "closures-product-restarts", File: "internal/emit/generic/gemm.go",
+		Old:     "load: accumulate || k > 0",
+		New:     "load: accumulate",
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "closures-last-column", File: "internal/emit/generic/gemm.go",
+		Old:     "case j >= n:",
+		New:     "case j > n:",
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "closures-store-ignores-condition", File: "internal/emit/generic/move.go",
+		Old:     "inside(first, n, len(p)) && (valid == nil || bytes.IndexByte(valid, 0) < 0)",
+		New:     "inside(first, n, len(p)) && (valid == nil || bytes.IndexByte(valid, 1) >= 0)",
+		Package: "internal/emit/generic", Run: "Test",
+	},
+}

@@ -1,0 +1,152 @@
+package planted
+
+// scheduleDefects are in what makes kernels of graphs: index arithmetic, the
+// order of passes over a row, reductions in parts, the memory plan.
+var scheduleDefects = []Defect{
+	{
+		Name: "lifetime-ends-early", File: "internal/schedule/memory.go",
+		Old:     "max(b.Last, i)",
+		New:     "max(b.Last, i-1)",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "neighbours-share-memory", File: "internal/schedule/memory.go",
+		Old:     "p.Buffers[i].First <= p.Buffers[j].Last &&",
+		New:     "p.Buffers[i].First < p.Buffers[j].Last &&",
+		Package: "internal/schedule", Run: "TestPack|TestRandomGraphs",
+	},
+	{
+		Name: "gap-too-small", File: "internal/schedule/memory.go",
+		Old:     "if at+sizes[i] <= a.Offsets[j] {",
+		New:     "if at < a.Offsets[j] {",
+		Package: "internal/schedule", Run: "TestPack",
+	},
+	{
+		Name: "index-forgotten-before-it-is-named", File: "internal/schedule/memory.go",
+		Old:     "p.Buffers[c.Buffer].Last = len(p.Kernels)",
+		New:     "p.Buffers[c.Buffer].Last = max(p.Buffers[c.Buffer].Last, i)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
+	},
+	{
+		Name: "flip-off-by-one", File: "internal/schedule/view.go",
+		Old:     "loop.SizeOf(x.Shape[i].Plus(-1)), idx[i])",
+		New:     "loop.SizeOf(x.Shape[i]), idx[i])",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "pad-takes-first-element", File: "internal/schedule/view.go",
+		Old:     "loop.Int(-1), at[i])",
+		New:     "loop.Int(0), at[i])",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "concat-boundary", File: "internal/schedule/view.go",
+		Old:     "loop.SizeOf(starts[i].Plus(-1)), idx[axis])",
+		New:     "loop.SizeOf(starts[i]), idx[axis])",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "window-stride-for-dilation", File: "internal/schedule/view.go",
+		Old:     "loop.MulIndex(idx[i], loop.Int(n.Attr.Stride))",
+		New:     "loop.MulIndex(idx[i], loop.Int(n.Attr.Dilation))",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "reshape-of-wrong-stride", File: "internal/schedule/view.go",
+		Old:     "stride = stride.Mul(from[fi[i]])",
+		New:     "stride = from[fi[i]]",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "gather-unchecked", File: "internal/schedule/builder.go",
+		Old:     "at[axis] = loop.Index(castIndex64(i), size, b.check(n, size))",
+		New:     "at[axis], _ = castIndex64(i), b.check(n, size)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
+	},
+	{
+		Name: "scatter-unchecked", File: "internal/schedule/indexed.go",
+		Old:     "to[axis] = loop.Index(castIndex64(i), size, slot)",
+		New:     "to[axis], _ = castIndex64(i), slot",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
+	},
+	{
+		Name: "divisor-unchecked", File: "internal/schedule/builder.go",
+		Old:     "bad := loop.And(valid, zero)",
+		New:     "bad := loop.Apply(ir.Less, ir.Bool, zero, zero)",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
+	},
+	{
+		Name: "scan-starts-with-nothing", File: "internal/schedule/indexed.go",
+		Old:     `kind := map[string]ir.Op{"sum": ir.ReduceSum, "prod": ir.ReduceProd, "max": ir.ReduceMax}[n.Attr.Mode]`,
+		New:     `kind := map[string]ir.Op{"sum": ir.ReduceSum, "prod": ir.ReduceSum, "max": ir.ReduceMax}[n.Attr.Mode]`,
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "segments-shifted", File: "internal/schedule/indexed.go",
+		Old:     "return seg, ends[0], ends[1], nil",
+		New:     "return seg, ends[0], loop.SubIndex(ends[1], loop.Int(1)), nil",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "epilogue-across-reorderings", File: "internal/schedule/epilogue.go",
+		Old:     "agree = agree && (!on || p == o)",
+		New:     "agree = agree && (!on || p != nil)",
+		Package: "internal/schedule", Run: "TestGolden",
+	},
+	{
+		Name: "epilogue-keeps-what-others-need", File: "internal/schedule/epilogue.go",
+		Old: `			if !set[u] {
+				return nil`,
+		New: `			if !set[u] && n == t {
+				return nil`,
+		Package: "internal/schedule", Run: "TestGolden",
+	},
+	{
+		Name: "reduction-used-in-its-own-pass", File: "internal/schedule/rows.go",
+		Old:     "l = max(l, level[in]+1)",
+		New:     "l = max(l, level[in])",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "maximum-starts-at-a-number", File: "internal/schedule/rows.go",
+		Old:     "v = math.Inf(sign)",
+		New:     "v = float64(sign) * math.MaxFloat32",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestSplitReductions",
+	},
+	{
+		Name: "halves-summed-in-halves", File: "internal/schedule/rows.go",
+		Old:     `acc := r.newLocal("acc", n.DType.Compute()) // narrow`,
+		New:     `acc := r.newLocal("acc", n.DType) // narrow`,
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "block-beyond-the-end", File: "internal/schedule/blocks.go",
+		Old:     "hi := loop.Apply(ir.Min, ir.I64, loop.AddIndex(lo, loop.Int(size)), l.Hi)",
+		New:     "hi := loop.AddIndex(lo, loop.Int(size))",
+		Package: "internal/schedule", Run: "TestLongParts|TestRandomGraphs",
+	},
+	{
+		Name: "last-of-several-rows-dropped", File: "internal/schedule/columns.go",
+		Old:     "n%width == 0",
+		New:     "n%width >= 0",
+		Package: "internal/device/cpu", Run: "TestSplitReductions",
+	},
+	{
+		Name: "tie-goes-to-the-later", File: "internal/schedule/arg.go",
+		Old:     "yes := isBool(ir.Less, best, e)",
+		New:     "yes := isBool(ir.Xor, isBool(ir.Less, e, best), loop.Const(ir.Bool, 1))",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestSplitReductions",
+	},
+	{
+		Name: "tie-between-interleaved-rows", File: "internal/schedule/arg.go",
+		Old:     "loop.Apply(ir.Less, ir.Bool, place, f.where.Ref())",
+		New:     "loop.Apply(ir.Less, ir.Bool, f.where.Ref(), place)",
+		Package: "internal/device/cpu", Run: "TestSplitReductions",
+	},
+	{
+		Name: "nan-is-not-the-extreme", File: "internal/schedule/arg.go",
+		Old:     "isBool(ir.Or, yes, isNaN(e))",
+		New:     "yes",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+}

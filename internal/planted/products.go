@@ -1,0 +1,116 @@
+package planted
+
+// productDefects are in the matrix product: tile kernels, packing, plan.
+var productDefects = []Defect{
+	{
+		Name: "k-remainder-dropped", File: "internal/emit/x86/gemm_tile.go",
+		Old: `	t.steps(gemmRest, 1)
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
+	},
+	{
+		Name: "sums-not-continued", File: "internal/emit/x86/gemm_tile.go",
+		Old: `	t.J(asm.EQ, fresh)
+	t.eachRow`,
+		New: `	t.Jmp(fresh)
+	t.eachRow`,
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
+	},
+	{
+		Name: "padding-columns-written", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "t.Op(asm.VMOVUPS, to, from, asm.Mask(1))",
+		New:     "t.Op(asm.VMOVUPS, to, from)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: avx512,
+	},
+	{
+		Name: "fourth-vector-of-b", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "return asm.Idx(gB, gVectorB3, 1, 0)",
+		New:     "return asm.Idx(gB, gVectorB, 2, 0)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
+	},
+	{
+		Name: "bytes-multiplied-saturating", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD",
+		New:     "asm.VPBROADCASTD, asm.VPDPBUSDS, asm.VPADDD",
+		Package: "internal/emit/x86", Run: "TestByteSumsWrap", Needs: avx512VNNI,
+	},
+	{
+		Name: "bytes-widened-unsigned", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "t.Op(asm.VPSRAW, t.b(v), t.b(v), asm.Imm(8))",
+		New:     "t.Op(asm.VPSRLW, t.b(v), t.b(v), asm.Imm(8))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles|TestByteSumsWrap", Needs: machineCode,
+	},
+	{
+		Name: "transposed-halves-swapped", File: "internal/emit/x86/gemm_transpose.go",
+		Old:     "asm.V(8*h+4+j), even)",
+		New:     "asm.V(8*h+4+j), odd)",
+		Package: "internal/emit/x86", Run: "TestTranspose", Needs: avx512,
+	},
+	{
+		Name: "blocks-of-k-not-added", File: "internal/device/cpu/gemm_run.go",
+		Old:     "w.args.Continue = uintptr(kb)",
+		New:     "w.args.Continue = 0",
+		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
+	},
+	{
+		Name: "step-not-filled-up", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "clear(to[copy(to, row):])",
+		New:     "copy(to, row)",
+		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: avx512BF16,
+	},
+	{
+		Name: "packed-step-not-filled-up", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "clear(row[(end-first)*size:])",
+		New:     "clear(row[max(len(row), size):])",
+		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: avx512BF16,
+	},
+	{
+		Name: "last-panel-not-packed", File: "internal/device/cpu/pack.go",
+		Old:     "first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)",
+		New:     "first, end := col0/x86.PackedCols, max(1, col1/x86.PackedCols)",
+		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
+	},
+	{
+		Name: "packed-weights-of-another-product", File: "internal/device/cpu/pack.go",
+		Old:     `fmt.Fprintf(&b, " %s", names[e.Var])`,
+		New:     `fmt.Fprintf(&b, " %s", names[nil])`,
+		Package: "internal/device/cpu", Run: "TestPackTellsTurnedFromPlain", Needs: machineCode,
+	},
+	{
+		Name: "transposed-edge-of-columns", File: "internal/device/cpu/pack.go",
+		Old:     "col := min(c, cols-n)",
+		New:     "col := c",
+		Package: "internal/device/cpu", Run: "TestGemm", Needs: machineCode,
+	},
+	{
+		Name: "transposed-edge-of-k", File: "internal/device/cpu/pack.go",
+		Old:     "turn(col, ks-n, 1)",
+		New:     "turn(col, ks/n*n-n, 1)",
+		Package: "internal/device/cpu", Run: "TestGemm", Needs: machineCode,
+	},
+	{
+		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_run.go",
+		Old:     "c.set(template.FirstCol, col0)",
+		New:     "c.set(template.FirstCol, 0)",
+		Package: "internal/device/cpu", Run: "TestGemmSameBits", Needs: machineCode,
+	},
+	{
+		Name: "plan-leaves-rows-out", File: "internal/device/cpu/gemm_plan.go",
+		Old:     "row1: (row + 1) * p.rowPanels / p.rowParts",
+		New:     "row1: row*p.rowPanels/p.rowParts + p.rowPanels/p.rowParts",
+		Package: "internal/device/cpu", Run: "TestGemmPlan", Needs: machineCode,
+	},
+	{
+		Name: "columns-of-last-panel", File: "internal/template/gemm_parts.go",
+		Old:     "cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), cols)",
+		New:     "cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols.Plus(-1)), first), cols)",
+		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
+	},
+	{
+		Name: "bytes-of-other-signs", File: "internal/template/gemm_format.go",
+		Old:     "case sums == ir.I32 && x == ir.U8 && y == ir.I8:",
+		New:     "case sums == ir.I32 && x == ir.I8 && y == ir.I8:",
+		Package: "internal/template", Run: "TestFormatOf", Needs: machineCode,
+	},
+}

@@ -1,0 +1,98 @@
+package planted
+
+// runDefects are in what runs kernels.
+var runDefects = []Defect{
+	{
+		Name: "barrier-missing", File: "internal/jit/run.go",
+		Old:     "if r.finished.Add(1) == r.counts[step] {",
+		New:     "if r.finished.Add(1); uint32(c)+1 == r.counts[step] {",
+		Package: "internal/jit", Run: "TestRunStepsBarrier",
+	},
+	{
+		Name: "worker-number-twice", File: "internal/jit/run.go",
+		Old:     "r.free[i] = threads - 1 - i // the",
+		New:     "r.free[i] = threads - 2 - i // the",
+		Package: "internal/jit", Run: "TestRun|TestStress",
+	},
+	{
+		Name: "one-thread-is-not-cancelled", File: "internal/jit/pool.go",
+		Old: `					return context.Cause(ctx)
+`,
+		New:     "",
+		Package: "internal/jit", Run: "TestErrorsEndTheRun|TestOneThread",
+	},
+	{
+		Name: "task-beyond-the-end", File: "internal/device/cpu/loops.go",
+		Old:     "end := min(start+s.chunk, s.hi)",
+		New:     "end := start + s.chunk",
+		Package: "internal/device/cpu", Run: "TestGuardPages|TestRandomGraphs",
+	},
+	{
+		Name: "arena-of-other-sizes", File: "internal/device/cpu/module.go",
+		Old:     "key := fmt.Sprint(map[string]int(env)) // maps print sorted",
+		New:     "key := fmt.Sprint(len(env))",
+		Package: ".", Run: "TestOneProgramServesEveryLength|TestNewLengthsCompileNothing",
+	},
+	{
+		Name: "index-of-size-not-found", File: "internal/device/cpu/status.go",
+		Old:     "if v < 0 || v >= int64(size) {",
+		New:     "if v < 0 || v > int64(size) {",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised|TestGemmStatus",
+	},
+	{
+		Name: "sort-not-stable-in-descent", File: "internal/device/cpu/sort.go",
+		Old: `	if descending {
+		return ^key
+	}
+`,
+		New: `	if descending {
+		return -key - 2
+	}
+`,
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised|TestRandomGraphs",
+	},
+	{
+		Name: "sort-puts-nan-first", File: "internal/device/cpu/sort.go",
+		Old:     "return math.MaxUint64",
+		New:     "return 0",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "sort-tells-zeros-apart", File: "internal/device/cpu/sort.go",
+		Old:     "math.Float64bits(f + 0)",
+		New:     "math.Float64bits(f)",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "stream-to-unaligned-memory", File: "internal/device/cpu/stream.go",
+		Old:     "%x86.StreamAlign != 0",
+		New:     "%16 != 0",
+		Package: "internal/device/cpu", Run: "TestStream", Needs: machineCode,
+	},
+	{
+		Name: "kept-by-name-alone", File: "internal/device/cpu/kept.go",
+		Old: `	for _, b := range from {
+		key = binary`,
+		New: `	for _, b := range from[1:] {
+		key = binary`,
+		Package: "internal/device/cpu", Run: "TestKeep|TestGemmSharedPack",
+	},
+	{
+		Name: "offsets-unchecked", File: "internal/device/cpu/conditions.go",
+		Old:     "if o < last || o > rows",
+		New:     "if o > rows",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
+	},
+	{
+		Name: "constant-of-an-assigned-variable", File: "internal/rewrite/precision.go",
+		Old:     "fixed[i] = !assigned[n.Attr.Leaf]",
+		New:     "fixed[i] = true",
+		Package: "internal/rewrite", Run: "TestGolden",
+	},
+	{
+		Name: "softmax-of-large-numbers", File: "reduce.go",
+		Old:     "e := x.Sub(x.MaxKeep(axis).Detach()).Exp()",
+		New:     "e := x.Exp()",
+		Package: ".", Run: "TestSpecialValues",
+	},
+}
