@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/bench"
+	"github.com/sinterml/sinter/model/minilm"
 )
 
 // ok runs a command that must succeed without a word on standard error.
@@ -268,7 +269,7 @@ func TestSearch(t *testing.T) {
 		if got := fmt.Sprintf("%s:%d", filepath.ToSlash(rel), r.Results[0].Line); err != nil || got != want {
 			t.Errorf("%q finds %s, want %s", query, got, want)
 		}
-		if r.Query != query || r.Model != defaultModelName || r.Device != "cpu" || r.DType != "f32" || r.Files != 3 || r.Chunks != 3 || r.Embedded != 3 || r.IndexSeconds <= 0 || r.QuerySeconds <= 0 {
+		if r.Query != query || r.Model != defaultModelName || r.Device != "cpu" || r.DType != dtypeOf(minilm.Precision) || r.Files != 3 || r.Chunks != 3 || r.Embedded != 3 || r.IndexSeconds <= 0 || r.QuerySeconds <= 0 {
 			t.Errorf("%+v", r)
 		}
 		if (r.Skipped != skipped{Binary: 1, Encoding: 1}) {
