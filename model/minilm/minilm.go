@@ -57,7 +57,7 @@ func (files) Open(name string) (fs.File, error) {
 
 // Precision is what embed.New computes this model's products in where its
 // options do not say.
-const Precision = sinter.F32
+const Precision = sinter.Int8
 
 // Precision is what the model asks to be computed in.
 func (files) Precision() sinter.Precision { return Precision }
