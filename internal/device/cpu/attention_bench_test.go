@@ -16,7 +16,8 @@ import (
 
 // BenchmarkAttention reports the rate of the two products, 4*T*T*width
 // operations a head and sequence whatever a mask leaves out, and its share of
-// the peak loop's, each round measured beside it; the medians of the rounds.
+// the peak loop's in the same format, each round measured beside it; the medians
+// of the rounds.
 func BenchmarkAttention(b *testing.B) {
 	for _, isa := range []ISA{AVX512, AVX2} {
 		d, err := New(Options{ISA: isa, Threads: 1})
@@ -32,18 +33,24 @@ func BenchmarkAttention(b *testing.B) {
 			for range c.sequences {
 				a.qLens, a.kLens = append(a.qLens, c.length), append(a.kLens, c.length)
 			}
-			b.Run(fmt.Sprintf("%v/%dx%dx%dx%d causal=%v", isa, c.sequences, c.length, c.heads, c.width, c.causal), func(b *testing.B) {
-				benchAttention(b, d, a)
-			})
+			for _, format := range []x86.GemmFormat{x86.GemmF32, x86.GemmBF16} {
+				if !x86.HasGemm(d.target(), format, &d.has) {
+					continue
+				}
+				a.short, a.stored = format == x86.GemmBF16, format == x86.GemmBF16
+				b.Run(fmt.Sprintf("%v/%v/%dx%dx%dx%d causal=%v", isa, format, c.sequences, c.length, c.heads, c.width, c.causal), func(b *testing.B) {
+					benchAttention(b, d, a, format)
+				})
+			}
 		}
 		_ = d.Close()
 	}
 }
 
-func benchAttention(b *testing.B, d *Device, a *attentionTest) {
+func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFormat) {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
-	text, flops, err := x86.PeakLoop(d.target(), x86.GemmF32)
+	text, flops, err := x86.PeakLoop(d.target(), format)
 	if err != nil {
 		b.Fatal(err)
 	}

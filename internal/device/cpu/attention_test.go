@@ -31,6 +31,7 @@ type attentionTest struct {
 	computedOffsets bool
 	sums            bool // the second output is wanted
 	short           bool // q, k and v are widened from bf16
+	stored          bool // merged and short: they lie in memory as bf16
 
 	b      *ir.Builder
 	values map[string][]byte
@@ -177,8 +178,13 @@ func (a *attentionTest) merged(rng *rand.Rand) (q, k, v *ir.Node) {
 	rows := sum(a.qLens)
 	n := a.dim("N", rows)
 	widths := []int{a.heads * a.width, a.kvHeads * a.width, a.kvHeads * a.vWidth}
-	x := a.leaf("qkv", ir.F32, ir.Shape{n, ir.N(sum(widths))}, a.floats(rng, rows*sum(widths)))
-	x = a.rounded(x)
+	shape, data := ir.Shape{n, ir.N(sum(widths))}, a.floats(rng, rows*sum(widths))
+	var x *ir.Node
+	if a.stored {
+		x = must(a.b.Add(ir.Cast, ir.Attr{DType: ir.F32}, a.leaf("qkv", ir.BF16, shape, toBF16(data))))
+	} else {
+		x = a.rounded(a.leaf("qkv", ir.F32, shape, data))
+	}
 	at := 0
 	var parts [3]*ir.Node
 	for i, w := range widths {
@@ -191,6 +197,14 @@ func (a *attentionTest) merged(rng *rand.Rand) (q, k, v *ir.Node) {
 		at += w
 	}
 	return parts[0], parts[1], parts[2]
+}
+
+func toBF16(floats []byte) (short []byte) {
+	for i := 0; i < len(floats); i += 4 {
+		v := math.Float32frombits(binary.LittleEndian.Uint32(floats[i:]))
+		short = binary.LittleEndian.AppendUint16(short, ir.BF16FromFloat32(v))
+	}
+	return short
 }
 
 // mask is an additive mask, broadcast along some axes, with some -Inf.
@@ -262,7 +276,7 @@ func randomAttention(rng *rand.Rand, longest int) *attentionTest {
 	}
 	a.computedOffsets = some(5)
 	if a.short = some(2); a.short {
-		a.sums = some(6)
+		a.sums, a.stored = some(6), some(2)
 	}
 	return a
 }

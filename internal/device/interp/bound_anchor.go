@@ -216,7 +216,7 @@ func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head
 	case narrow(t):
 		w.relative += 3 * unit(t)
 	case e.short: // of weights and of their sum: (1+u)/(1-u)
-		u := unit(ir.BF16)
+		u := unit(ir.BF16) + 0x1p-13 // exponentials are no better than they need be
 		w.relative += 2 * u * (1 + 2*u)
 		for j := range w.spread {
 			w.spread[j] += leastNormal / sum

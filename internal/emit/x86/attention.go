@@ -36,8 +36,9 @@ import (
 // and then over the lanes in one fixed order: zeros around a Range do not
 // change it.
 //
-// The kernel for bf16 rounds each score to it before the sum, and packs those
-// of a row: that of byte offset x is stored at x/2, a 16-bit element.
+// The kernel for bf16 rounds each new score to it before the sum, from a value
+// that is off by at most 2^-13, and packs those of a row: that of byte offset x
+// is stored at x/2, a 16-bit element.
 type SoftmaxArgs struct {
 	Scores   unsafe.Pointer
 	LDScores uintptr // bytes from row to row

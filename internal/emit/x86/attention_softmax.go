@@ -28,7 +28,11 @@ const (
 	sSum   = asm.V(3)
 	sOld   = asm.V(4)
 	sX     = asm.V(5)
-	sOnes  = asm.V(31) // bf16: each 1
+
+	// bf16: 1 twice in a lane, and constants of the exponential.
+	sOnes  = asm.V(31)
+	sLog2e = asm.V(30)
+	sPower = asm.V(26) // coefficients, and the three behind it
 )
 
 // softmaxGen emits the softmax kernel.
@@ -62,8 +66,7 @@ func (g *softmaxGen) kernel() error {
 	g.Op(asm.VBROADCASTSS, sScale, asm.Ptr(argsReg, softmaxScale))
 	g.eachRow(g.max)
 	if g.bf16 {
-		const two = 0x3F80_3F80
-		g.Op(asm.VBROADCASTSS, sOnes, g.U32(two))
+		g.constants()
 	}
 	var err error
 	g.eachRow(func() {
@@ -215,12 +218,13 @@ func (g *softmaxGen) weights() error {
 	again := g.Here()
 	g.Op(asm.VMULPS, sX, sScale, cell)
 	g.Op(asm.VSUBPS, sX, sX, sSafe)
-	if err := g.exp(); err != nil {
-		return err
-	}
 	if g.bf16 {
+		g.expBF16()
 		g.storeBF16()
 	} else {
+		if err := g.exp(); err != nil {
+			return err
+		}
 		g.Op(asm.VMOVUPS, cell, sX)
 		g.Op(asm.VADDPS, sSum, sSum, sX)
 	}
@@ -229,15 +233,6 @@ func (g *softmaxGen) weights() error {
 	g.J(asm.NE, again)
 	fold(g.Asm, asm.VADDPS, sSum, sX)
 	return nil
-}
-
-// storeBF16 rounds the weights, packs them into the part of the row whose
-// scores were read before, and sums them: times 1, two to a lane.
-func (g *softmaxGen) storeBF16() {
-	g.Op(asm.VCVTNEPS2BF16, sX, sX)
-	g.Op(asm.VMOVUPS, asm.Ptr(sTo, 0), sX, asm.L256)
-	g.Op(asm.VDPBF16PS, sSum, sX, sOnes, asm.L256)
-	g.Op(asm.ADD, sTo, asm.Imm(g.vector/2))
 }
 
 // exp computes e^sX in place: the expansion that all kernels share.
@@ -251,7 +246,7 @@ func (g *softmaxGen) exp() error {
 	}
 	var free []asm.V
 	if g.bf16 {
-		registers = sOnes
+		registers = sPower
 	}
 	for v := sX + 1; v < registers; v++ {
 		free = append(free, v)

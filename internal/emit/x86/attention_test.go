@@ -156,7 +156,7 @@ func TestSoftmaxSteps(t *testing.T) {
 func about(got float32, want float64, format GemmFormat) bool {
 	relative := 1e-5
 	if format == GemmBF16 {
-		relative += 0x1p-8
+		relative += 0x1p-8 + 0x1p-13
 	}
 	return math.Abs(float64(got)-want) <= relative*math.Abs(want)+1e-30
 }
