@@ -492,6 +492,24 @@ func unseen(t *testing.T, d *Device, short bool, last int) {
 	a.check(t, "unseen", d)
 }
 
+// An infinite value of the last of an odd number of keys is infinite in all
+// results: nothing stands beside it in a pair that its zero weight makes NaN of.
+func TestAttentionInfiniteLast(t *testing.T) {
+	for _, d := range machines(t) {
+		a := &attentionTest{heads: 1, kvHeads: 1, width: 8, vWidth: 20, qLens: []int{5}, kLens: []int{7}, layout: "own", short: true}
+		a.attr.Ragged = true
+		a.build(rand.New(rand.NewPCG(1, 12)))
+		binary.LittleEndian.PutUint32(a.values["kv"][4*6*a.vWidth:], math.Float32bits(float32(math.Inf(1))))
+		out := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
+		for i := range 5 {
+			if v := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i*a.vWidth:])); !math.IsInf(float64(v), 1) {
+				t.Errorf("%v: row %d is %v", d.ISA(), i, v)
+			}
+		}
+		a.check(t, "infinite", d)
+	}
+}
+
 // Offsets that fall or leave the rows, and sequences longer than the mask, are
 // errors on all paths, whatever made the offsets.
 func TestAttentionRefuses(t *testing.T) {
