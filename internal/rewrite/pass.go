@@ -46,8 +46,8 @@ var passes = []pass{
 	{name: "sink", doc: "work before views: elements are computed once and then repeated or moved", rules: sinkRules},
 	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one, and sums of repeated rows are done once", rules: mergeReductionRules},
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
-	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products of data with weights compute in bf16, where asked for", run: computeBF16},
-	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers, where asked for", run: computeInt8},
+	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products of data with weights and those of attention compute in bf16, where asked for", run: computeBF16},
+	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers and those of attention in bf16, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 }
 
