@@ -155,6 +155,7 @@ func TestSpecialValues(t *testing.T) {
 	want[float32](t, empty.LogSumExp(), -inf)
 	want[float32](t, Of([]float32{inf, 0}, 2).LogSumExp(), inf)
 	want[float32](t, Of([]float32{1e30, 1e30}, 2).LogSoftmax(0), -0.6931472, -0.6931472)
+	want[float32](t, Of([]float32{1000, 1000}, 2).Softmax(0), 0.5, 0.5)
 	want[bool](t, x.LessEqual(x), true, true, true, true, true, false)
 	want[bool](t, x.NotEqual(x), false, false, false, false, false, true)
 	want[bool](t, x.IsFinite(), false, true, true, true, false, false)

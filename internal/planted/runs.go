@@ -1,6 +1,6 @@
 package planted
 
-// runDefects are in what runs kernels.
+// runDefects are in what runs kernels, and in what stands above it.
 var runDefects = []Defect{
 	{
 		Name: "barrier-missing", File: "internal/jit/run.go",
@@ -70,17 +70,17 @@ var runDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestStream", Needs: machineCode,
 	},
 	{
-		Name: "kept-by-name-alone", File: "internal/device/cpu/kept.go",
+		Name: "kept-by-the-first-buffer-alone", File: "internal/device/cpu/kept.go",
 		Old: `	for _, b := range from {
 		key = binary`,
-		New: `	for _, b := range from[1:] {
+		New: `	for _, b := range from[:1] {
 		key = binary`,
 		Package: "internal/device/cpu", Run: "TestKeep|TestGemmSharedPack",
 	},
 	{
 		Name: "offsets-unchecked", File: "internal/device/cpu/conditions.go",
 		Old:     "if o < last || o > rows",
-		New:     "if o > rows",
+		New:     "if o < min(last, 0) || o > rows",
 		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",
 	},
 	{
@@ -94,5 +94,34 @@ var runDefects = []Defect{
 		Old:     "e := x.Sub(x.MaxKeep(axis).Detach()).Exp()",
 		New:     "e := x.Exp()",
 		Package: ".", Run: "TestSpecialValues",
+	},
+	{
+		Name: "coalescer-serves-the-newest", File: "embed/coalesce.go",
+		Old:     `	for _, r := range c.waiting {`,
+		New:     `	for _, r := range slices.Backward(c.waiting) {`,
+		Package: "embed", Run: "TestCoalesce",
+	},
+	{
+		Name: "coalescer-fills-beyond-a-batch", File: "embed/coalesce.go",
+		Old:     "tokens+c.waiting[end].tokens <= c.tokens",
+		New:     "tokens <= c.tokens",
+		Package: "embed", Run: "TestCoalesce",
+	},
+	{
+		Name: "coalescer-mixes-vectors", File: "embed/coalesce.go",
+		Old: `		vectors = vectors[len(r.texts):]
+`,
+		New: `		vectors = vectors[:len(vectors):len(vectors)]
+`,
+		Package: "embed", Run: "TestCoalesce",
+	},
+	{
+		Name: "coalescer-loses-the-lead", File: "embed/coalesce.go",
+		Old: `	if r.leads {
+		c.passOn()
+	}
+`,
+		New:     "",
+		Package: "embed", Run: "TestCoalesce",
 	},
 }
