@@ -43,3 +43,15 @@ func TestMoveBits(t *testing.T) {
 		}
 	}
 }
+
+// Locals keep their type, so that what goes through one stays a float.
+func TestMoveBitsLeavesLocals(t *testing.T) {
+	text := strings.NewReplacer("VALUE", "f16", "p1[i] = STATEMENT", "v = p0[i]\n\tp1[i] = v").Replace(moving)
+	k, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if m := MoveBits(k); m != k {
+		t.Errorf("got\n%v", m)
+	}
+}

@@ -104,4 +104,10 @@ var attentionDefects = []Defect{
 		New:     "to = own",
 		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
 	},
+	{
+		Name: "sequence-longer-than-its-mask", File: "internal/device/cpu/attention_rows.go",
+		Old:     "m.rows > m.room {",
+		New:     "m.rows > m.room+1 {",
+		Package: "internal/device/cpu", Run: "TestAttentionRefuses", Needs: machineCode,
+	},
 }

@@ -258,4 +258,25 @@ var emitDefects = []Defect{
 		New:     "inside(first, n, len(p)) && (valid == nil || bytes.IndexByte(valid, 1) >= 0)",
 		Package: "internal/emit/generic", Run: "Test",
 	},
+	{
+		Name: "loop-of-registers-runs-too-far", File: "internal/emit/x86/vector.go",
+		Old:     "e.addTo(t.hi.reg, -(step - 1))",
+		New:     "e.addTo(t.hi.reg, -(step - 2))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "values-taken-out-of-their-loop", File: "internal/emit/x86/node.go",
+		Old: `			n.deps = n.deps.or(a.deps)
+`,
+		New: `			n.deps.vars |= a.deps.vars
+`,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "load-before-the-store", File: "internal/emit/x86/store.go",
+		Old: `	e.changed(deps{params: e.graph.paramBit(s.Param)})
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestLoadsSeeStores", Needs: machineCode,
+	},
 }

@@ -99,7 +99,7 @@ var scheduleDefects = []Defect{
 				return nil`,
 		New: `			if !set[u] && n == t {
 				return nil`,
-		Package: "internal/schedule", Run: "TestGolden",
+		Package: "internal/schedule", Run: "TestRandomGraphs",
 	},
 	{
 		Name: "reduction-used-in-its-own-pass", File: "internal/schedule/rows.go",
@@ -148,5 +148,49 @@ var scheduleDefects = []Defect{
 		Old:     "isBool(ir.Or, yes, isNaN(e))",
 		New:     "yes",
 		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "inputs-taken-for-weights", File: "internal/schedule/constants.go",
+		Old:     "case n.Op.HasLeaf() && s.steady[n.Attr.Leaf]:",
+		New:     "case n.Op.HasLeaf():",
+		Package: "internal/schedule", Run: "TestConstant",
+	},
+	{
+		Name: "constant-kernel-with-data", File: "internal/schedule/constants.go",
+		Old:     "return a == b || a == neutral || b == neutral",
+		New:     "return a == neutral || b == neutral || a != b || a == b",
+		Package: "internal/schedule", Run: "TestConstant",
+	},
+	{
+		Name: "hash-without-shared-storage", File: "internal/ir/hash.go",
+		Old: `alias = at
+`,
+		New: `alias, _ = i, at
+`,
+		Package: "internal/ir", Run: "TestHash",
+	},
+	{
+		Name: "index-within-by-one", File: "internal/loop/bounds.go",
+		Old:     "notNegative(b.Plus(-1).Sub(hi))",
+		New:     "notNegative(b.Sub(hi))",
+		Package: "internal/loop", Run: "TestIndexSimplification",
+	},
+	{
+		Name: "bounds-of-negative-products", File: "internal/loop/bounds.go",
+		Old:     "if notNegative(xl) && notNegative(yl) {",
+		New:     "if notNegative(xl) {",
+		Package: "internal/loop", Run: "TestIndexSimplification",
+	},
+	{
+		Name: "checks-of-two-indices-shared", File: "internal/loop/transform.go",
+		Old:     ", slot: e.Slot}",
+		New:     "}",
+		Package: "internal/loop", Run: "TestShare",
+	},
+	{
+		Name: "narrow-locals-moved-as-bits", File: "internal/loop/movebits.go",
+		Old:     "if !found || arithmetic || locals {",
+		New:     "if !found || arithmetic {",
+		Package: "internal/loop", Run: "TestMoveBits",
 	},
 }

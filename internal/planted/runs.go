@@ -124,4 +124,16 @@ var runDefects = []Defect{
 		New:     "",
 		Package: "embed", Run: "TestCoalesce",
 	},
+	{
+		Name: "size-class-too-small", File: "internal/jit/memory.go",
+		Old:     "return roundToPage((n + step - 1) / step * step)",
+		New:     "return roundToPage(n / step * step)",
+		Package: "internal/jit", Run: "TestSizeClass|TestAlloc",
+	},
+	{
+		Name: "draws-shifted-in-a-block", File: "internal/philox/philox.go",
+		Old:     "words[first%4:]",
+		New:     "words[:]",
+		Package: "internal/philox", Run: "TestFill",
+	},
 }
