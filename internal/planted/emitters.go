@@ -279,4 +279,86 @@ var emitDefects = []Defect{
 		New:     "",
 		Package: "internal/emit/x86", Run: "TestLoadsSeeStores", Needs: machineCode,
 	},
+	{
+		Name: "closures-hoist-what-varies", File: "internal/emit/generic/move.go",
+		Old:     "if ok && (c.classify(base)|c.classify(stride))&perLane == 0 {",
+		New:     "if ok && c.classify(base)&perLane == 0 {",
+		Package: "internal/emit/generic", Run: "TestStrideOfItsOwn",
+	},
+	{
+		Name: "closures-where-the-other-way", File: "internal/emit/generic/move.go",
+		Old: `if c[i] != 0 {
+				v = x[i]`,
+		New: `if c[i] > 1 {
+				v = x[i]`,
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "closures-sum-in-another-order", File: "internal/emit/generic/reduce.go",
+		Old:     "for n := sumLanes / 2; n >= 1; n /= 2 {",
+		New:     "for n := sumLanes / 2; n > 1; n /= 2 {",
+		Package: "internal/emit/generic", Run: "Test",
+	},
+	{
+		Name: "fold-of-one-half", File: "internal/emit/x86/reduce.go",
+		Old:     "both(e.vImm(asm.VPERM2F128, 0x01, r(x), r(x)))",
+		New:     "both(e.vImm(asm.VPERM2F128, 0x00, r(x), r(x)))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "wide-fold-of-one-half", File: "internal/emit/x86/reduce.go",
+		Old:     "both(e.vImm(asm.VSHUFF32X4, 0xB1, r(x), r(x)))",
+		New:     "both(e.vImm(asm.VSHUFF32X4, 0xE4, r(x), r(x)))",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "condition-ignores-the-tail", File: "internal/emit/x86/memory.go",
+		Old:     "return e.combineMask(ir.And, k, tail)",
+		New:     "return e.combineMask(ir.Or, k, tail)",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "mask-copied-not-cleared", File: "internal/emit/x86/memory.go",
+		Old: `	e.move(own, k)
+	in := e.inst(op, vec, []operand{r(old), m})
+	in.mask, in.tied, in.early = own, true, true`,
+		New: `	e.move(own, k)
+	in := e.inst(op, vec, []operand{r(old), m})
+	in.mask, in.tied, in.early = k, true, true`,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
+	},
+	{
+		Name: "u32-to-float-of-high-half", File: "internal/emit/x86/cast.go",
+		Old:     "bits32(f32bits(65536))",
+		New:     "bits32(f32bits(65535))",
+		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
+	},
+	{
+		Name: "bytes-kept-wide", File: "internal/emit/x86/cast.go",
+		Old:     "n := int64(32 - 8*d.Size())",
+		New:     "n := int64(24 - 8*d.Size()) & 31",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "scalar-condition-inverted", File: "internal/emit/x86/store.go",
+		Old: `	if valid != nil {
+		e.do(asm.TEST, r(flag), r(flag))
+		e.jumpIf(asm.EQ, skip)`,
+		New: `	if valid != nil {
+		e.do(asm.TEST, r(flag), r(flag))
+		e.jumpIf(asm.NE, skip)`,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "spilled-result-in-its-source", File: "internal/emit/x86/write.go",
+		Old:     "case !in.tied && w.used[c] > 0 && c != mask:",
+		New:     "case w.used[c] > 0 && c != mask:",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
+	{
+		Name: "remade-value-not-spilled", File: "internal/emit/x86/write.go",
+		Old:     "p == inMemory && v.class == c && v.remat == nil",
+		New:     "p == inMemory && v.class == c && v.remat != nil",
+		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+	},
 }

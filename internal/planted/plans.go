@@ -193,4 +193,12 @@ var scheduleDefects = []Defect{
 		New:     "if !found || arithmetic {",
 		Package: "internal/loop", Run: "TestMoveBits",
 	},
+	{
+		Name: "finish-of-wrong-row", File: "internal/template/gemm_parts.go",
+		Old: `row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
+	at := loop.AddIndex(row, loop.SubIndex(g.Col.Ref(), b.size(FirstCol)))`,
+		New: `row := loop.MulIndex(g.Row.Ref(), b.size(Stride))
+	at := loop.AddIndex(row, loop.SubIndex(g.Col.Ref(), b.size(FirstCol)))`,
+		Package: "internal/device/cpu", Run: "TestGemmForms", Needs: machineCode,
+	},
 }
