@@ -110,4 +110,53 @@ var attentionDefects = []Defect{
 		New:     "m.rows > m.room+1 {",
 		Package: "internal/device/cpu", Run: "TestAttentionRefuses", Needs: machineCode,
 	},
+	{
+		Name: "attention-bf16-pair-of-one", File: "internal/template/attention_parts.go",
+		Old:     "high := bits(loop.Apply(ir.Min, ir.I64, next, ",
+		New:     "high := bits(loop.Apply(ir.Min, ir.I64, row, ",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-pair-beyond-the-last", File: "internal/template/attention_parts.go",
+		Old: `	high = loop.Apply(ir.Where, ir.U32, loop.Apply(ir.Less, ir.Bool, next, end), high, loop.Const(ir.U32, 0))
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-odd-key-forgotten", File: "internal/device/cpu/attention_run.go",
+		Old:     "g.SetK(s.steps(to) - step)",
+		New:     "g.SetK(to/s.group - step)",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-unseen-of-a-pair", File: "internal/device/cpu/attention_run.go",
+		Old:     "if s.format == template.BF16 {\n\t\t\ts.seenSums",
+		New:     "if false {\n\t\t\ts.seenSums",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-first-of-a-pair-finite", File: "internal/emit/x86/attention.go",
+		Old:     "a.Op(asm.VPSLLD, x, asm.Ptr(from, 0), asm.Imm(16))",
+		New:     "a.Op(asm.VMOVUPS, x, asm.Ptr(from, 0))",
+		Package: "internal/emit/x86", Run: "TestFinite", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-digits-of-exp", File: "internal/emit/x86/attention_bf16.go",
+		Old:     "0x1.cefc16p-3",
+		New:     "0x1.cffc16p-3",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-bf16-sum-of-every-other", File: "internal/emit/x86/attention_bf16.go",
+		Old:     "g.U32(one<<16|one)",
+		New:     "g.U32(one)",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps", Needs: avx512BF16,
+	},
+	{
+		Name: "attention-rounded-with-logsumexp", File: "internal/rewrite/bf16.go",
+		Old:     "n.Op == ir.Get && n.Attr.Out == 1",
+		New:     "n.Op == ir.Get && n.Attr.Out == 2",
+		Package: "internal/rewrite", Run: "TestGolden", Needs: anything,
+	},
 }
