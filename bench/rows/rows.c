@@ -1,0 +1,181 @@
+// What row kernels reach when written by hand, beside a copy: the yardstick for
+// `sinter bench fused` beyond the share of the bound. AVX-512.
+//
+//	cc -O3 -march=native -o rows rows.c -lm && ./rows
+//
+// Each runs over arrays of 64 MB in huge pages and stores past the caches; rates
+// in GB/s, reads and writes counted apart: median and best of 21 rounds in which
+// all take turns.
+#define _GNU_SOURCE
+#include <immintrin.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { WIDTH = 1024, ROWS = 16384, VECTORS = 4, LANES = 16, STEP = VECTORS * LANES, ROUNDS = 21 };
+
+typedef __m512 V;
+#define S _mm512_set1_ps
+#define load _mm512_load_ps
+#define fma _mm512_fmadd_ps
+#define each(j, k) for (int j = 0; j < WIDTH; j += STEP) for (int k = 0; k < VECTORS; k++)
+
+static float row[2 * WIDTH] __attribute__((aligned(64)));
+static float gamma_[WIDTH] __attribute__((aligned(64)));
+
+static float total(const V *s) {
+	return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(s[0], s[1]), _mm512_add_ps(s[2], s[3])));
+}
+
+static void clear(V *s) {
+	for (int k = 0; k < VECTORS; k++) s[k] = S(0);
+}
+
+static void copy(float *o, const float *x, const float *y) {
+	for (long i = 0; i < (long)ROWS * WIDTH; i += LANES) _mm512_stream_ps(o + i, load(x + i));
+}
+
+static void add(float *o, const float *x, const float *y) {
+	for (long i = 0; i < (long)ROWS * WIDTH; i += LANES) _mm512_stream_ps(o + i, _mm512_add_ps(load(x + i), load(y + i)));
+}
+
+// addNorm is a layer norm of x + y in three passes, two of them over the first cache.
+static void addNorm(float *o, const float *x, const float *y) {
+	V s[VECTORS];
+	for (long r = 0; r < ROWS; r++, x += WIDTH, y += WIDTH, o += WIDTH) {
+		clear(s);
+		each(j, k) {
+			int i = j + LANES * k;
+			V v = _mm512_add_ps(load(x + i), load(y + i));
+			_mm512_store_ps(row + i, v);
+			s[k] = _mm512_add_ps(s[k], v);
+		}
+		V mean = S(total(s) / WIDTH);
+		clear(s);
+		each(j, k) {
+			V v = _mm512_sub_ps(load(row + j + LANES * k), mean);
+			s[k] = fma(v, v, s[k]);
+		}
+		V scale = S(1 / sqrtf(total(s) / WIDTH + 1e-5f));
+		each(j, k) {
+			int i = j + LANES * k;
+			V g = load(gamma_ + i);
+			_mm512_stream_ps(o + i, fma(_mm512_mul_ps(_mm512_sub_ps(load(row + i), mean), scale), g, g));
+		}
+	}
+}
+
+// addNormAhead has the last pass over a row and the first over the next in one
+// loop, so that memory is asked for in two passes of three.
+static void addNormAhead(float *o, const float *x, const float *y) {
+	float *a = row, *b = row + WIDTH;
+	V s[VECTORS], q[VECTORS];
+	clear(s);
+	each(j, k) {
+		int i = j + LANES * k;
+		V v = _mm512_add_ps(load(x + i), load(y + i));
+		_mm512_store_ps(a + i, v);
+		s[k] = _mm512_add_ps(s[k], v);
+	}
+	for (long r = 0; r < ROWS; r++, o += WIDTH) {
+		if (r + 1 < ROWS) x += WIDTH, y += WIDTH; // the last row is read twice
+		V mean = S(total(s) / WIDTH);
+		clear(q);
+		each(j, k) {
+			V v = _mm512_sub_ps(load(a + j + LANES * k), mean);
+			q[k] = fma(v, v, q[k]);
+		}
+		V scale = S(1 / sqrtf(total(q) / WIDTH + 1e-5f));
+		clear(s);
+		each(j, k) {
+			int i = j + LANES * k;
+			V v = _mm512_add_ps(load(x + i), load(y + i)), g = load(gamma_ + i);
+			_mm512_store_ps(b + i, v);
+			s[k] = _mm512_add_ps(s[k], v);
+			_mm512_stream_ps(o + i, fma(_mm512_mul_ps(_mm512_sub_ps(load(a + i), mean), scale), g, g));
+		}
+		float *t = a;
+		a = b, b = t;
+	}
+}
+
+// expv is the function that sinter generates, within 2 ulp.
+static inline V expv(V x) {
+	x = _mm512_min_ps(S(89), _mm512_max_ps(S(-104), x));
+	V t = fma(x, S(0x1.715476p0f), S(0x1.8p24f + 254)), n = _mm512_sub_ps(t, S(0x1.8p24f + 254));
+	V r = fma(n, S(0x1.05c61p-29f), fma(n, S(-0x1.62e43p-1f), x));
+	static const float c[] = {0x1.71bf68p-10f, 0x1.1126dap-7f, 0x1.5549eep-5f, 0x1.555514p-3f, 0x1.00000cp-1f, 1, 1};
+	V p = S(0x1.9baefep-13f);
+	for (int i = 0; i < 7; i++) p = fma(p, r, S(c[i]));
+	V half = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(t), 23));
+	return _mm512_mul_ps(_mm512_mul_ps(p, half), half);
+}
+
+// softmax does not look for NaN, which sinter does.
+static void softmax(float *o, const float *x, const float *y) {
+	for (long r = 0; r < ROWS; r++, x += WIDTH, o += WIDTH) {
+		V m[VECTORS], s[VECTORS];
+		clear(s);
+		for (int k = 0; k < VECTORS; k++) m[k] = S(-INFINITY);
+		each(j, k) m[k] = _mm512_range_ps(m[k], load(x + j + LANES * k), 5);
+		V top = S(_mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
+		each(j, k) {
+			int i = j + LANES * k;
+			V e = expv(_mm512_sub_ps(load(x + i), top));
+			_mm512_store_ps(row + i, e);
+			s[k] = _mm512_add_ps(s[k], e);
+		}
+		V scale = S(1 / total(s));
+		each(j, k) _mm512_stream_ps(o + j + LANES * k, _mm512_mul_ps(load(row + j + LANES * k), scale));
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(float *, const float *, const float *);
+	int arrays; // read and written
+} kernels[] = {{"copy", copy, 2}, {"add", add, 3}, {"add-layernorm", addNorm, 3}, {"add-layernorm, row ahead", addNormAhead, 3}, {"softmax", softmax, 2}};
+
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static float *array(void) {
+	size_t huge = 2 << 20, bytes = sizeof(float) * ROWS * WIDTH;
+	char *p = mmap(0, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) exit(1);
+	p = (char *)(((size_t)p + huge - 1) & ~(huge - 1));
+	madvise(p, bytes, MADV_HUGEPAGE);
+	memset(p, 0, bytes);
+	return (float *)p;
+}
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static int order(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int main(void) {
+	float *x = array(), *y = array(), *o = array();
+	for (long i = 0; i < (long)ROWS * WIDTH; i++) x[i] = i % 977 / 500.f;
+	static double seconds[KERNELS][ROUNDS];
+	for (int round = 0; round < ROUNDS; round++)
+		for (int n = 0; n < KERNELS; n++) {
+			double start = now();
+			kernels[n].run(o, x, y);
+			_mm_sfence();
+			seconds[n][round] = now() - start;
+		}
+	for (int n = 0; n < KERNELS; n++) {
+		qsort(seconds[n], ROUNDS, sizeof(double), order);
+		double bytes = 4.0 * ROWS * WIDTH * kernels[n].arrays / 1e9;
+		printf("%-26s %5.1f GB/s, best %5.1f\n", kernels[n].name, bytes / seconds[n][ROUNDS / 2], bytes / seconds[n][0]);
+	}
+}
