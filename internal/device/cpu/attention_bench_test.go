@@ -60,7 +60,7 @@ func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFo
 	}
 	defer func() { _ = peak.Close() }()
 	a.build(rand.New(rand.NewPCG(1, 2)))
-	run, done := a.bind(b, d)
+	run, done := a.bind(b, d, nil)
 	defer done()
 	work := 0.0
 	for i := range a.qLens {
@@ -87,13 +87,13 @@ func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFo
 }
 
 // bind compiles the graph and returns what runs it.
-func (a *attentionTest) bind(tb testing.TB, d *Device) (run func() error, done func()) {
+func (a *attentionTest) bind(tb testing.TB, d *Device, record device.Recorder) (run func() error, done func()) {
 	ctx := context.Background()
 	m, err := d.CompileGraph(ctx, a.g, device.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	bound := &device.Bound{Module: m, Env: a.env}
+	bound := &device.Bound{Module: m, Env: a.env, Record: record}
 	for _, l := range a.leaves {
 		bound.Leaves = append(bound.Leaves, must(d.Import(l)))
 	}

@@ -77,9 +77,11 @@ func (m *module) cost(run *device.KernelRun, s jit.Step, env ir.Env) {
 		}
 		run.Format = formatNames[work.Format()]
 	case *template.Attention:
-		a := s.(*attentionStep) // whose loops' bounds are values
-		k, cost = work.Loops(), a.traffic()
-		run.Products, run.Format = a.multiplications(), formatNames[a.format]
+		k = work.Loops() // whose bounds are values
+		cost = traffic(k)
+		if a, ok := s.(*attentionStep); ok {
+			run.Products, run.Format = a.multiplications(), formatNames[a.format]
+		}
 	default:
 		return
 	}
@@ -108,14 +110,15 @@ func gemmOperations(g *template.Gemm, env ir.Env) (products, others float64, err
 	return 2 * float64(n[0]) * float64(n[1]) * float64(n[2]) * float64(n[3]), c.Operations, err
 }
 
-// traffic is each param, read or written once.
-func (s *attentionStep) traffic() loop.Cost {
-	params := s.work.Loops().Params
-	c := loop.Cost{Reads: make([]float64, len(params)), Writes: make([]float64, len(params))}
-	for i, p := range params {
-		if p.Use == loop.Read {
+// traffic is each param, read or written once; what is scratch stays in the
+// caches.
+func traffic(k *loop.Kernel) loop.Cost {
+	c := loop.Cost{Reads: make([]float64, len(k.Params)), Writes: make([]float64, len(k.Params))}
+	for i, p := range k.Params {
+		switch p.Use {
+		case loop.Read:
 			c.Reads[i] = math.Inf(1) // as much as it holds
-		} else {
+		case loop.Write:
 			c.Writes[i] = math.Inf(1)
 		}
 	}
