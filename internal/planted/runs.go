@@ -122,7 +122,7 @@ var runDefects = []Defect{
 	}
 `,
 		New:     "",
-		Package: "embed", Run: "TestCoalesce",
+		Package: "embed", Run: "TestCoalesceLeaveLeading",
 	},
 	{
 		Name: "size-class-too-small", File: "internal/jit/memory.go",
