@@ -120,6 +120,9 @@ func (s *gemmStep) base(p template.Plain, batch int) (unsafe.Pointer, error) {
 // returns where it begins.
 func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
+	if s.k == 0 {
+		return nil, nil // nothing is read
+	}
 	if s.directB {
 		w.args.LDB, w.args.VectorB, w.args.PanelB = uintptr(4*s.rowY), uintptr(4*s.lanes), uintptr(4*s.width)
 		return unsafe.Add(y, 4*(s.kStart(kb)*s.rowY+col0)), nil

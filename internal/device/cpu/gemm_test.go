@@ -382,7 +382,7 @@ func testForms(t *testing.T, dtype string) {
 			}
 			k := test.compile(t, d)
 			for _, workers := range []int{1, 3} {
-				test.check(t, fmt.Sprintf("%v %v %d workers", c, d, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
+				test.check(t, fmt.Sprintf("%v %v %d workers", c, d.isa, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
 			}
 		}
 		if t.Failed() {

@@ -105,7 +105,9 @@ func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
 		return
 	}
 	tail := *args
-	tail.B = unsafe.Add(args.B, n*int(args.PanelB))
+	if args.B != nil { // there is something to read
+		tail.B = unsafe.Add(args.B, n*int(args.PanelB))
+	}
 	tail.C = unsafe.Add(args.C, 4*(cols-rest))
 	tail.Ahead = unsafe.Add(args.Ahead, 4*(cols-rest))
 	tail.Panels = 1
