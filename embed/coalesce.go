@@ -63,8 +63,15 @@ func (r *request) lead() {
 	r.turn <- true
 }
 
+// yields are how often a leader lets others run first: callers who have just got
+// their results ask again within microseconds, and belong into its batch.
+const yields = 8
+
 // lead runs r and those behind it that fit a batch, then passes the lead on.
 func (c *coalescer) lead(r *request) {
+	for range yields {
+		runtime.Gosched()
+	}
 	c.mu.Lock()
 	first := slices.Index(c.waiting, r)
 	end, tokens := first+1, r.tokens
