@@ -14,7 +14,8 @@ import (
 // Profile collects how long each kernel takes, in all runs whose context comes
 // from WithProfile. The zero value is ready; it may collect from many
 // goroutines. Meanwhile CPU profiles of the process carry the labels "kernel"
-// and "number". Timing costs about a microsecond a kernel.
+// and "number". Behind each run
+// it is counted what its kernels had to do, which takes longer than a small run.
 type Profile struct {
 	mu      sync.Mutex
 	modules []device.Module

@@ -50,7 +50,7 @@ func newStorage(dt DType, shape []int, host []byte) *storage {
 
 // hostMemory is where the library keeps values of its own in the host's memory:
 // outside the Go heap, for its pages of 4 kB cost kernels that read large
-// tensors a third of the bandwidth.
+// tensors a quarter of the bandwidth.
 var hostMemory jit.Allocator
 
 // own gives the memory n bytes of its own, of any contents. They are freed by

@@ -43,6 +43,8 @@ func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]fl
 	if c.leaders < maxLeaders() {
 		c.leaders++
 		r.lead()
+	} else {
+		r.keepTexts()
 	}
 	c.mu.Unlock()
 	select {
@@ -55,6 +57,16 @@ func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]fl
 		c.leave(r)
 		return nil, context.Cause(ctx)
 	}
+}
+
+// keepTexts copies them: another may be reading them when a caller that gave up
+// has its slices back.
+func (r *request) keepTexts() {
+	texts := make([][]int32, len(r.texts))
+	for i, t := range r.texts {
+		texts[i] = slices.Clone(t)
+	}
+	r.texts = texts
 }
 
 // lead tells r to run the next batch. The caller holds mu.

@@ -52,23 +52,12 @@ func roundAttentions(s *setting, g *ir.Graph, pass string) (*ir.Graph, error) {
 	if !slices.Contains(chosen, true) {
 		return g, nil
 	}
-	var r *rewriter
-	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
-		if r == nil {
-			r = newRewriter(s, b)
-		}
-		m, err := r.rebuild(n, in)
-		if err != nil || !chosen[n.ID] || m.Op != ir.Attention || !r.asked(pass, m) {
-			return m, err
-		}
-		s.applied[pass]++
-		r.node = m
-		operands := slices.Clone(m.In)
+	return replaceChosen(s, g, pass, ir.Attention, chosen, func(r *rewriter, n *ir.Node) *ir.Node {
+		operands := slices.Clone(n.In)
 		for i := range 3 {
 			operands[i] = r.roundedBelow(operands[i])
 		}
-		m = r.make(ir.Attention, m.Attr, operands...)
-		return m, r.err
+		return r.make(ir.Attention, n.Attr, operands...)
 	})
 }
 

@@ -39,13 +39,19 @@ func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node
 	if !any {
 		return g, nil
 	}
+	return replaceChosen(s, g, pass, ir.MatMul, chosen, f)
+}
+
+// replaceChosen puts f's result in the place of the chosen nodes, by ID, that
+// are still of the operation when they are built anew.
+func replaceChosen(s *setting, g *ir.Graph, pass string, op ir.Op, chosen []bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
 	var r *rewriter
 	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if r == nil {
 			r = newRewriter(s, b)
 		}
 		m, err := r.rebuild(n, in)
-		if err != nil || !chosen[n.ID] || m.Op != ir.MatMul || !r.asked(pass, m) {
+		if err != nil || !chosen[n.ID] || m.Op != op || !r.asked(pass, m) {
 			return m, err
 		}
 		s.applied[pass]++

@@ -50,7 +50,7 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 		if !agree(s.origin[anchor.ID], s.origin[t.ID]) { // the product of weights is computed once
 			continue
 		}
-		if set := s.closed(t, anchor, in); set != nil && !s.laterRoots(t, set, anchor) {
+		if set := s.closed(t, anchor, in); set != nil {
 			return t, set
 		}
 	}
@@ -94,37 +94,4 @@ func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Nod
 		return nil
 	}
 	return set
-}
-
-// laterRoots tells whether t needs a value that is computed from the anchor by
-// another kernel, or inlines a reduction of its own.
-func (s *partition) laterRoots(t *ir.Node, set map[*ir.Node]bool, anchor *ir.Node) bool {
-	seen := map[*ir.Node]bool{}
-	var depends func(n *ir.Node) bool
-	depends = func(n *ir.Node) bool {
-		if n == anchor {
-			return true
-		}
-		if seen[n] || n.ID < anchor.ID {
-			return false
-		}
-		seen[n] = true
-		for _, in := range n.In {
-			if depends(in) {
-				return true
-			}
-		}
-		return false
-	}
-	for n := range set {
-		if n == anchor {
-			continue
-		}
-		for _, in := range n.In {
-			if !set[in] && depends(in) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -3,10 +3,9 @@ package x86
 import "github.com/sinterml/sinter/internal/emit/x86/asm"
 
 // The code of one copy is mostly a chain: each instruction waits four cycles
-// for the one before, and the queues in front of the arithmetic units hold two
-// or three chains at most. Copies that stand one after the other leave the
-// units idle half of the time; woven, an instruction of each in turn, they fill
-// them: a softmax takes two thirds of the time.
+// for the one before. A core looks ahead into the copies that follow, but not
+// far enough; woven, an instruction of each in turn, they keep its arithmetic
+// units busier: GELU and softmax take 5 to 9 % less time.
 
 // weave reorders the items of b, of which those of copy u begin at starts[u],
 // as far as registers suffice. Copies only touch memory of their own lanes.
