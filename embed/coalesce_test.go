@@ -38,12 +38,14 @@ func newEcho(tokens int, gate func()) *echo {
 			if t[0] == -1 {
 				return nil, errBad
 			}
-			vectors = append(vectors, []float32{float32(t[0])})
 		}
 		if sum != total {
 			return nil, errors.New("the tokens do not add up")
 		}
 		e.gate()
+		for _, t := range texts { // read to the end of a run
+			vectors = append(vectors, []float32{float32(t[0])})
+		}
 		e.mu.Lock()
 		e.batches = append(e.batches, sizes)
 		e.mu.Unlock()
@@ -180,4 +182,35 @@ func TestCoalesceStress(t *testing.T) {
 		e.coalescer.mu.Unlock()
 		runtime.GOMAXPROCS(old)
 	}
+}
+
+// A caller that gives up while another runs its texts has its slices back: the
+// race detector watches.
+func TestCoalesceLeavesTexts(t *testing.T) {
+	oneLeader(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	e := newEcho(100, func() { started <- struct{}{}; <-release })
+	var wg sync.WaitGroup
+	ask := func(ctx context.Context, first int32, want error) {
+		wg.Go(func() {
+			mine := text(first, 1)
+			if _, err := e.do(ctx, [][]int32{mine}, 1); !errors.Is(err, want) {
+				t.Errorf("text %d: %v", first, err)
+			}
+			mine[0] = 0
+		})
+	}
+	ask(context.Background(), 1, nil)
+	<-started
+	ask(context.Background(), 2, nil)
+	e.waitFor(t, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	ask(ctx, 3, context.Canceled)
+	e.waitFor(t, 2)
+	release <- struct{}{}
+	<-started // 2 runs its text and that of 3
+	cancel()
+	time.Sleep(10 * time.Millisecond) // 3 returns, and writes
+	release <- struct{}{}
+	wg.Wait()
 }
