@@ -136,7 +136,7 @@ func (p *Pool) Close() {
 // recruit gives r idle helpers, and new ones while the pool may grow, until it
 // has want workers. Where they are too few, helpers that come free will join r.
 func (p *Pool) recruit(r *run, want int) {
-	for int(r.present.Load()) < want && (p.mayHelp(r.procs) || !r.listed) {
+	for int(r.present.Load()) < want && (p.mayHelp(r.procs) || !r.listed.Load()) {
 		h, worker := p.take(r, want)
 		if h == nil {
 			return
@@ -166,13 +166,20 @@ func (p *Pool) take(r *run, want int) (h *helper, worker int) {
 		p.live.Add(1)
 		go h.loop()
 	} else {
-		if !r.listed {
-			r.listed = true
-			p.short = append(p.short, r)
-		}
+		p.list(r)
 		return nil, 0
 	}
 	return h, r.join()
+}
+
+// list notes, under mu, that r is short of helpers. The worker that asks may be
+// behind: others can have gone on to the end meanwhile. Then either it sees that
+// here, or the caller, who looks at listed after the end, waits in forget.
+func (p *Pool) list(r *run) {
+	if r.listed.Swap(true) || r.ended() {
+		return
+	}
+	p.short = append(p.short, r)
 }
 
 // release takes back the worker number of a helper that leaves r. The helper

@@ -86,6 +86,9 @@ func TestRunStepsBarrier(t *testing.T) {
 					t.Fatalf("procs %d, spin %v: a step began before the one before it was done", procs, spin)
 				}
 			}
+			if n := len(p.short); n > 0 {
+				t.Errorf("procs %d, spin %v: %d ended runs still ask for helpers", procs, spin, n)
+			}
 			p.Close()
 		}
 	}

@@ -24,7 +24,7 @@ type run struct {
 	threads int
 	procs   int           // GOMAXPROCS when the run began
 	free    []int         // worker numbers nobody has; guarded by pool.mu
-	listed  bool          // in pool.short; guarded by pool.mu and the order of steps
+	listed  atomic.Bool   // in pool.short, or about to be; written under pool.mu
 	wake    chan struct{} // holds one: sent by whoever turns parked to false
 
 	present atomic.Int32 // workers, the caller included
@@ -76,7 +76,7 @@ func (r *run) lead() error {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	r.begin(0)
 	r.work(0, true)
-	if r.listed {
+	if r.listed.Load() {
 		r.pool.forget(r)
 	}
 	if err := r.err.Load(); err != nil {
@@ -100,6 +100,9 @@ func (r *run) leave(worker int) {
 	r.free = append(r.free, worker)
 	r.present.Add(-1)
 }
+
+// ended reports whether no task will be taken any more.
+func (r *run) ended() bool { return int(r.cursor.Load()>>stepShift) == len(r.steps) }
 
 // hasTasks reports whether the current step has tasks that nobody took.
 func (r *run) hasTasks() bool {
