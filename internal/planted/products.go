@@ -54,10 +54,16 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
 	},
 	{
-		Name: "step-not-filled-up", File: "internal/device/cpu/gemm_rows.go",
-		Old:     "clear(to[copy(to, row):])",
-		New:     "copy(to, row)",
-		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: avx512BF16,
+		Name: "step-filled-up-with-neighbours", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "t.Op(asm.VMOVDQU8, to, from, asm.MaskZ(2), asm.L128)",
+		New:     "t.Op(asm.VMOVDQU8, to, from, asm.L128)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: avx512VNNI,
+	},
+	{
+		Name: "part-of-a-step-dropped", File: "internal/device/cpu/gemm_run.go",
+		Old:     "part = s.k % s.group * s.sizeX",
+		New:     "part = 0",
+		Package: "internal/device/cpu", Run: "TestShortProducts|TestSpecialBF16Products", Needs: avx512VNNI,
 	},
 	{
 		Name: "packed-step-not-filled-up", File: "internal/device/cpu/gemm_rows.go",

@@ -59,7 +59,8 @@ func (s *gemmStep) strides() (err error) {
 		both(k.x, &s.rowX, &s.colX)
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
 		s.copyX = !k.tiles.Columns && collides(s.sizeX*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
-		s.copyX = s.copyX || s.k%s.group != 0
+		s.partX = s.k%s.group != 0 && k.tiles.Format.TakesPart(k.tiles.ISA)
+		s.copyX = s.copyX || s.k%s.group != 0 && !s.partX // not to read behind the matrix
 	}
 	s.copyX = s.copyX || k.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {

@@ -10,8 +10,7 @@ import (
 
 // placeA points the arguments at rows r0 to r1 of X in steps k0 to k1, packed
 // where that is needed. Packed rows are filled up to whole steps with zeros: B
-// has zeros there too, but what else would be read may be no number, or lie
-// outside the matrix.
+// has zeros there too, but what else would be read may be no number.
 func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int) error {
 	if k0 == k1 {
 		return nil // nothing is read, and X may lie nowhere
@@ -47,7 +46,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		if tiles.Format == x86.GemmWords {
 			widenBytes(to, row)
 		} else {
-			clear(to[copy(to, row):])
+			copy(to, row) // behind a part of a step lie bytes, which B's zeros cancel
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ type gemmStep struct {
 
 	packedB *jit.Memory // constant B; else
 	directB bool        // B is read where it lies, or each task packs what it needs
-	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, filled up, or widened
+	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened
+	partX   bool        // rows of X, used in place or copied, end with a part of a step
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
@@ -73,7 +74,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 		if err != nil {
 			return err
 		}
-		w.args.SetK(k1 - k0)
+		s.setK(w, k0, k1)
 		w.args.Continue = uintptr(kb)
 		for i := b.row0; i < b.row1; i++ {
 			r0, r1 := s.row(i), s.row(i+1)
@@ -91,6 +92,17 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 		}
 	}
 	return nil
+}
+
+// setK says which steps of k follow.
+func (s *gemmStep) setK(w *gemmWorker, k0, k1 int) {
+	part := 0
+	if s.partX && k1 == s.steps {
+		k1--
+		part = s.k % s.group * s.sizeX
+	}
+	w.args.SetK(k1 - k0)
+	w.args.SetPart(part)
 }
 
 // addresses are those of one batch's matrices, of what is used in place.

@@ -47,6 +47,12 @@ func (f GemmFormat) StepA() int {
 	return 4
 }
 
+// TakesPart tells whether tile kernels can end with a step of which A holds a
+// part: loads of single bytes take a mask.
+func (f GemmFormat) TakesPart(isa asm.ISA) bool {
+	return isa == asm.AVX512 && (f == GemmBF16 || f == GemmBytes)
+}
+
 // HasGemm tells whether a processor that has isa has a format's instructions.
 func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 	switch format {
@@ -71,6 +77,10 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
 // it reads no others.
 //
+// Where Part is not 0, one more step follows, of which rows of A hold only the
+// bytes with a bit in Part: no others are read, and they count as 0. Only
+// kernels that TakesPart know it.
+//
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
 type GemmArgs struct {
@@ -83,6 +93,7 @@ type GemmArgs struct {
 	Continue             uintptr
 	Ahead                unsafe.Pointer
 	LDAhead              uintptr
+	Part                 uintptr
 	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 
 	// Where the next panel is, for the kernel alone: at last behind what the
@@ -106,11 +117,12 @@ const (
 	gemmContinue = 88
 	gemmAhead    = 96
 	gemmLDAhead  = 104
-	gemmMask     = 112
-	gemmNextB    = 144
-	gemmNextC    = 152
-	gemmNextRow  = 160 // Ahead's
-	gemmLeft     = 168 // panels
+	gemmPart     = 112
+	gemmMask     = 120
+	gemmNextB    = 152
+	gemmNextC    = 160
+	gemmNextRow  = 168 // Ahead's
+	gemmLeft     = 176 // panels
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each
@@ -125,6 +137,10 @@ const GemmUnroll = 4
 func (g *GemmArgs) SetK(k int) {
 	g.Blocks, g.Rest = uintptr(k/GemmUnroll), uintptr(k%GemmUnroll)
 }
+
+// SetPart sets the bytes that rows of A hold of a last step: 1 to 3, or 0 for
+// none such.
+func (g *GemmArgs) SetPart(bytes int) { g.Part = 1<<bytes - 1 }
 
 // SetMask makes the first n lanes count, 1 <= n <= lanes of isa.
 func (g *GemmArgs) SetMask(isa asm.ISA, n int) {

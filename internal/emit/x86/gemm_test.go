@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,7 +26,7 @@ func TestGemmArgs(t *testing.T) {
 		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
-		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
 		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
 		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
@@ -201,6 +202,10 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
 				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				if g.Format.TakesPart(g.ISA) {
+					size := 4 / g.Format.Group() // of an element
+					c.part = size * rng.IntN(g.Format.Group())
+				}
 				c.cols = v*lanes - rng.IntN(lanes)
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
@@ -218,6 +223,7 @@ type tileCase struct {
 	columns               bool // A by columns
 	inPlace               bool // B by rows, not packed
 	again                 bool // adds to C
+	part                  int  // bytes of A in one more step
 }
 
 // element draws a lane of a matrix: of bf16 small integers, whose sums are exact.
@@ -271,14 +277,19 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	c.panels = max(c.panels, 1)
 	lanes, stepA := GemmLanes(g.ISA), g.Format.StepA()/4
 	total := c.panels * c.cols
+	steps := c.k
+	if c.part > 0 {
+		steps++
+	}
 	// B[k][j] lies at bAt(k, j).
 	bAt := func(k, j int) int {
 		p, in := j/(vectors*lanes), j%(vectors*lanes)
-		return ((p*vectors+in/lanes)*c.k+k)*lanes + in%lanes
+		return ((p*vectors+in/lanes)*steps+k)*lanes + in%lanes
 	}
-	sizeB := c.panels * vectors * c.k * lanes
-	args := GemmArgs{LDA: uintptr(4 * stepA * c.k), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
-	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*c.k), uintptr(4*lanes*c.k*vectors)
+	sizeB := c.panels * vectors * steps * lanes
+	rowA := 4*stepA*c.k + c.part
+	args := GemmArgs{LDA: uintptr(rowA), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
+	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*steps), uintptr(4*lanes*steps*vectors)
 	if c.inPlace {
 		bAt = func(k, j int) int { return k*total + j }
 		sizeB = c.k * total
@@ -288,33 +299,44 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		args.LDA = uintptr(4 * c.rows)
 	}
 	args.SetK(c.k)
+	args.SetPart(c.part)
 	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
 	if c.again {
 		args.Continue = 1
 	}
 	var mem [3]*jit.Guarded
 	var f [3][]uint32
-	for i, n := range []int{c.rows * c.k * stepA, sizeB, c.rows * total} {
+	for i, bytes := range []int{c.rows * rowA, 4 * sizeB, 4 * c.rows * total} {
 		var err error
-		if mem[i], err = jit.AllocGuarded(4*n, 1); err != nil {
+		if mem[i], err = jit.AllocGuarded(bytes, 1); err != nil {
 			t.Fatal(err)
 		}
-		f[i] = unsafe.Slice((*uint32)(mem[i].Pointer()), n)
+		f[i] = make([]uint32, (bytes+3)/4)
 		for j := range f[i] {
 			f[i][j] = g.Format.element(rng, i)
 		}
+		copy(mem[i].Bytes(), lanesAsBytes(f[i]))
+	}
+	// lane is lane i of A's row r: behind its end there are zeros.
+	lane := func(r, i int) uint32 {
+		var four [4]byte
+		copy(four[:], mem[0].Bytes()[r*rowA:][:rowA][4*i:])
+		return binary.LittleEndian.Uint32(four[:])
 	}
 	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), mem[2].Pointer()
 	want := make([]uint32, len(f[2]))
 	for r := range c.rows {
 		for j := range total {
 			sum := uint32(0)
-			for k := range c.k {
-				x := (r*c.k + k) * stepA
-				if c.columns {
-					x = k*c.rows + r
+			for k := range steps {
+				a := make([]uint32, stepA)
+				for i := range a {
+					a[i] = lane(r, k*stepA+i)
 				}
-				sum = g.Format.accumulate(sum, f[0][x:][:stepA], f[1][bAt(k, j)])
+				if c.columns {
+					a[0] = f[0][k*c.rows+r]
+				}
+				sum = g.Format.accumulate(sum, a, f[1][bAt(k, j)])
 			}
 			if c.again {
 				sum = g.Format.sum(f[2][r*total+j], sum)
@@ -326,8 +348,8 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		t.Fatalf("%s: %v", name, err)
 	}
 	for i := range want {
-		if f[2][i] != want[i] {
-			t.Fatalf("%s: result %d is %#x, want %#x", name, i, f[2][i], want[i])
+		if got := binary.LittleEndian.Uint32(mem[2].Bytes()[4*i:]); got != want[i] {
+			t.Fatalf("%s: result %d is %#x, want %#x", name, i, got, want[i])
 		}
 	}
 	for i, m := range mem {
@@ -335,6 +357,14 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 			t.Errorf("%s: matrix %c: %v", name, 'A'+i, err)
 		}
 	}
+}
+
+func lanesAsBytes(lanes []uint32) []byte {
+	var b []byte
+	for _, l := range lanes {
+		b = binary.LittleEndian.AppendUint32(b, l)
+	}
+	return b
 }
 
 func TestTranspose(t *testing.T) {

@@ -137,6 +137,9 @@ func (t *tileGen) kernel() {
 	t.operands()
 	t.steps(gemmBlocks, GemmUnroll)
 	t.steps(gemmRest, 1)
+	if t.format.TakesPart(t.ISA) {
+		t.part()
+	}
 	t.finish()
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), asm.Imm(t.width()))
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmLeft), asm.Imm(1))
@@ -297,7 +300,7 @@ func (t *tileGen) steps(count, unroll int) {
 	t.Align(32)
 	again := t.Here()
 	for k := range unroll {
-		t.step(k)
+		t.step(k, t.spread)
 	}
 	if !t.columns {
 		for g := range t.bases() {
@@ -309,9 +312,26 @@ func (t *tileGen) steps(count, unroll int) {
 	t.Bind(done)
 }
 
-// step adds the products of one K step. The broadcast is an instruction of its
-// own: as an operand of the multiply-add it would be loaded once a vector.
-func (t *tileGen) step(k int) {
+// part adds a step of which A holds a part, if the arguments say that there is
+// one.
+func (t *tileGen) part() {
+	none := t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmPart), asm.Imm(0))
+	t.J(asm.EQ, none)
+	t.Op(asm.KMOVW, asm.K(2), asm.Ptr(gArgs, gemmPart))
+	t.step(0, func(to asm.V, from asm.M) {
+		t.Op(asm.VMOVDQU8, to, from, asm.MaskZ(2), asm.L128)
+		t.Op(t.broadcast, to, to)
+	})
+	t.Bind(none)
+}
+
+// spread loads an element into all lanes. It is an instruction of its own: as
+// an operand of the multiply-add it would be loaded once a vector.
+func (t *tileGen) spread(to asm.V, from asm.M) { t.Op(t.broadcast, to, from) }
+
+// step adds the products of one K step, whose elements of A spread loads.
+func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 	if t.format == GemmWords {
 		t.stepWords(k)
 		return
@@ -325,7 +345,7 @@ func (t *tileGen) step(k int) {
 	}
 	t.Op(asm.ADD, gB, gLDB)
 	for r := range t.tile.Rows {
-		t.Op(t.broadcast, t.x(r), t.element(r, k))
+		spread(t.x(r), t.element(r, k))
 		for v := range t.tile.Vectors {
 			t.Op(t.multiply, t.acc(r, v), t.x(r), t.b(v))
 		}

@@ -3,30 +3,30 @@ mov r9, qword ptr [rdi + 40]
 mov rbx, qword ptr [rdi + 48]
 lea rsi, [rbx + 2*rbx]
 mov rax, qword ptr [rdi + 8]
-mov qword ptr [rdi + 144], rax
-mov rax, qword ptr [rdi + 16]
 mov qword ptr [rdi + 152], rax
-mov rax, qword ptr [rdi + 96]
+mov rax, qword ptr [rdi + 16]
 mov qword ptr [rdi + 160], rax
-mov rax, qword ptr [rdi + 64]
+mov rax, qword ptr [rdi + 96]
 mov qword ptr [rdi + 168], rax
-kmovw k1, word ptr [rdi + 112]
+mov rax, qword ptr [rdi + 64]
+mov qword ptr [rdi + 176], rax
+kmovw k1, word ptr [rdi + 120]
 L1:
 vpxor xmm0, xmm0, xmm0
 vpxor xmm1, xmm1, xmm1
 vpxor xmm2, xmm2, xmm2
 vpxor xmm3, xmm3, xmm3
-mov r15, qword ptr [rdi + 160]
+mov r15, qword ptr [rdi + 168]
 mov rcx, qword ptr [rdi + 104]
 prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
 add r15, rcx
 prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
-add qword ptr [rdi + 160], 128
-mov rdx, qword ptr [rdi + 144]
+add qword ptr [rdi + 168], 128
+mov rdx, qword ptr [rdi + 152]
 mov rax, qword ptr [rdi + 56]
-add qword ptr [rdi + 144], rax
+add qword ptr [rdi + 152], rax
 mov r10, qword ptr [rdi]
 mov rax, qword ptr [rdi + 72]
 test rax, rax
@@ -93,7 +93,7 @@ jne L5
 L4:
 cmp qword ptr [rdi + 88], 0
 je L6
-mov r15, qword ptr [rdi + 152]
+mov r15, qword ptr [rdi + 160]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmm4, zmmword ptr [r15]
 vaddps zmm0, zmm4, zmm0
@@ -105,15 +105,15 @@ vaddps zmm2, zmm4, zmm2
 vmovups zmm5 {k1} {z}, zmmword ptr [r15 + 64]
 vaddps zmm3, zmm5, zmm3
 L6:
-mov r15, qword ptr [rdi + 152]
+mov r15, qword ptr [rdi + 160]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmmword ptr [r15], zmm0
 vmovups zmmword ptr [r15 + 64] {k1}, zmm1
 add r15, rcx
 vmovups zmmword ptr [r15], zmm2
 vmovups zmmword ptr [r15 + 64] {k1}, zmm3
-add qword ptr [rdi + 152], 128
-sub qword ptr [rdi + 168], 1
+add qword ptr [rdi + 160], 128
+sub qword ptr [rdi + 176], 1
 jne L1
 vzeroupper
 ret
