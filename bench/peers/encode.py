@@ -12,10 +12,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+
+from ours import Ours
 
 SHAPES = [(1, 12), (1, 128), (8, 128), (32, 128)]
 SECONDS = 0.5  # for each, in each round
@@ -31,21 +32,6 @@ def arguments():
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--json")
     return p.parse_args()
-
-
-class Ours:
-    """Our side, a process of its own."""
-
-    def __init__(self, model, threads, folder):
-        here = pathlib.Path(__file__).resolve().parent
-        binary = pathlib.Path(folder) / "ours"
-        subprocess.run(["go", "build", "-o", binary, "."], cwd=here, check=True)
-        self.process = subprocess.Popen([binary, "-model", os.path.abspath(model), "-threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, dtype, ids, seconds):
-        self.process.stdin.write(json.dumps({"dtype": dtype, "ids": ids.tolist(), "seconds": seconds}) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
 
 
 def torch_runs(model, threads):
@@ -145,12 +131,12 @@ def main():
             reference = runs["torch f32"](ids)
             cosines = {name: float((f(ids) * reference).sum(1).min()) for name, f in runs.items()}
             for dtype in RIVALS:
-                vectors = np.array(ours.ask(dtype, ids, 0)["vectors"])
+                vectors = np.array(ours.vectors(dtype, ids=ids.tolist()))
                 cosines["sinter " + dtype] = float((vectors * reference).sum(1).min())
             rates = {name: [] for name in cosines}
             for _ in range(args.rounds):
                 for dtype, rivals in RIVALS.items():
-                    rates["sinter " + dtype].append(ours.ask(dtype, ids, SECONDS)["rate"])
+                    rates["sinter " + dtype].append(ours.rate(dtype, SECONDS, ids=ids.tolist()))
                     for name in rivals:
                         if name in runs:
                             rates[name].append(rate(runs[name], ids))

@@ -1,11 +1,13 @@
-// Command peers is our side of encode.py: it embeds what it is asked to, as
-// often as fits the time, and says how fast that was.
+// Command peers is our side of encode.py and mixed.py: it embeds what it is
+// asked to and says what came out, or how fast that was.
 //
-// A question is a line of JSON on standard input, an answer one on standard
-// output:
+// A question is a line of JSON on standard input, with ids of tokens or texts,
+// an answer one on standard output:
 //
-//	{"dtype": "int8", "ids": [[101, 2023, 102]], "seconds": 0.5}
-//	{"rate": 812.3, "vectors": [[0.01, ...]]}
+//	{"dtype": "int8", "ids": [[101, 2023, 102]]}
+//	{"vectors": [[0.01, ...]]}
+//	{"dtype": "f32", "texts": ["a text"], "seconds": 0.5}
+//	{"rate": 812.3}
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/sinterml/sinter"
@@ -24,18 +27,20 @@ import (
 type question struct {
 	DType   string    `json:"dtype"`
 	IDs     [][]int32 `json:"ids"`
-	Seconds float64   `json:"seconds"`
+	Texts   []string  `json:"texts"`   // instead of IDs
+	Seconds float64   `json:"seconds"` // to measure for, in whole passes; 0: embed once
 }
 
 type answer struct {
-	Rate    float64     `json:"rate"` // texts a second
-	Vectors [][]float32 `json:"vectors"`
+	Vectors [][]float32 `json:"vectors,omitempty"`
+	Rate    float64     `json:"rate,omitempty"` // texts a second
 }
 
 func main() {
 	model := flag.String("model", "", "folder of the model")
 	threads := flag.Int("threads", 1, "threads")
 	flag.Parse()
+	runtime.GOMAXPROCS(*threads) // tokenizing and collecting garbage count too
 	if err := serve(*model, *threads); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -66,7 +71,7 @@ func serve(model string, threads int) error {
 		if e == nil {
 			return fmt.Errorf("dtype %q: use f32, bf16 or int8", q.DType)
 		}
-		a, err := measure(ctx, e, q)
+		a, err := q.answer(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -77,16 +82,25 @@ func serve(model string, threads int) error {
 	return in.Err()
 }
 
-func measure(ctx context.Context, e *embed.Encoder, q question) (a answer, err error) {
-	if a.Vectors, err = e.EncodeIDs(ctx, q.IDs); err != nil { // warm
+func (q question) embed(ctx context.Context, e *embed.Encoder) ([][]float32, error) {
+	if q.Texts != nil {
+		return e.Encode(ctx, q.Texts)
+	}
+	return e.EncodeIDs(ctx, q.IDs)
+}
+
+func (q question) answer(ctx context.Context, e *embed.Encoder) (a answer, err error) {
+	if q.Seconds == 0 {
+		a.Vectors, err = q.embed(ctx, e)
 		return a, err
 	}
 	start, n := time.Now(), 0
 	for time.Since(start).Seconds() < q.Seconds {
-		if _, err := e.EncodeIDs(ctx, q.IDs); err != nil {
+		vectors, err := q.embed(ctx, e)
+		if err != nil {
 			return a, err
 		}
-		n += len(q.IDs)
+		n += len(vectors)
 	}
 	a.Rate = float64(n) / time.Since(start).Seconds()
 	return a, nil

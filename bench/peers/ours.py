@@ -1,0 +1,24 @@
+"""Our side, the program in this folder: a process of its own that is asked over its standard input."""
+import json
+import os
+import pathlib
+import subprocess
+
+
+class Ours:
+    def __init__(self, model, threads, folder):
+        here = pathlib.Path(__file__).resolve().parent
+        binary = pathlib.Path(folder) / "ours"
+        subprocess.run(["go", "build", "-o", binary, "."], cwd=here, check=True)
+        self.process = subprocess.Popen([binary, "-model", os.path.abspath(model), "-threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, **question):
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def vectors(self, dtype, **texts):
+        return self.ask(dtype=dtype, **texts)["vectors"]
+
+    def rate(self, dtype, seconds, **texts):
+        return self.ask(dtype=dtype, seconds=seconds, **texts)["rate"]
