@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Short texts that come one at a time from many goroutines would each read all
@@ -16,9 +17,11 @@ type coalescer struct {
 	run    func(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error)
 	tokens int // of a batch, at most, unless one request has more
 
-	mu      sync.Mutex
-	leaders int        // callers that run a batch
-	waiting []*request // in order
+	mu       sync.Mutex
+	leaders  int        // callers that run a batch
+	waiting  []*request // in order
+	expected int        // callers that were served and have not asked again
+	until    time.Time  // when they are no longer waited for
 }
 
 // request is the texts of one caller.
@@ -40,6 +43,7 @@ func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]fl
 	r := &request{ctx: ctx, texts: texts, tokens: tokens, turn: make(chan bool, 1)}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, r)
+	c.expected = max(0, c.expected-1)
 	if c.leaders < maxLeaders() {
 		c.leaders++
 		r.lead()
@@ -75,16 +79,36 @@ func (r *request) lead() {
 	r.turn <- true
 }
 
-// yields are how often a leader lets others run first: callers who have just got
-// their results ask again within microseconds, and belong into its batch.
-const yields = 8
+// patience is the part of a batch's time that the next leader waits at most for
+// the callers of that batch: most ask again within microseconds, and one left
+// behind costs a batch of its own. By the time that callers who come now and
+// then are back it is over.
+const patience = 1.0 / 32
+
+// gather returns when all who are expected have asked, the batch is full or
+// patience has run out. The caller holds mu.
+func (c *coalescer) gather() {
+	for c.expected > 0 && !c.full() && time.Now().Before(c.until) {
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
+	c.expected = 0
+}
+
+// full tells whether those who wait fill a batch. The caller holds mu.
+func (c *coalescer) full() bool {
+	tokens := 0
+	for _, r := range c.waiting {
+		tokens += r.tokens
+	}
+	return tokens >= c.tokens
+}
 
 // lead runs r and those behind it that fit a batch, then passes the lead on.
 func (c *coalescer) lead(r *request) {
-	for range yields {
-		runtime.Gosched()
-	}
 	c.mu.Lock()
+	c.gather()
 	first := slices.Index(c.waiting, r)
 	end, tokens := first+1, r.tokens
 	for end < len(c.waiting) && !c.waiting[end].leads && tokens+c.waiting[end].tokens <= c.tokens {
@@ -94,12 +118,20 @@ func (c *coalescer) lead(r *request) {
 	batch := slices.Clone(c.waiting[first:end])
 	c.waiting = slices.Delete(c.waiting, first, end)
 	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.passOn()
-		c.mu.Unlock()
-	}()
+	defer c.served(batch, time.Now())
 	c.runBatch(batch, tokens)
+}
+
+// served tells the callers of a batch that it is done, and the next to lead.
+func (c *coalescer) served(batch []*request, start time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected = len(batch)
+	c.until = time.Now().Add(time.Duration(patience * float64(time.Since(start))))
+	for _, r := range batch[1:] {
+		r.turn <- false
+	}
+	c.passOn()
 }
 
 // passOn tells the first who waits to lead. The caller holds mu.
@@ -128,17 +160,14 @@ func (c *coalescer) leave(r *request) {
 	}
 }
 
-// runBatch gives every request its vectors. A batch of several ends with the
-// run, whoever has stopped waiting; where it fails each tries for itself.
+// runBatch gives every request its vectors. A batch of several is run to the
+// end, whoever has stopped waiting; where it fails each tries for itself.
 func (c *coalescer) runBatch(batch []*request, tokens int) {
 	if len(batch) > 1 && c.runTogether(batch, tokens) == nil {
 		return
 	}
-	for i, r := range batch {
+	for _, r := range batch {
 		r.vectors, r.err = c.run(r.ctx, r.texts, r.tokens)
-		if i > 0 {
-			r.turn <- false
-		}
 	}
 }
 
@@ -151,14 +180,11 @@ func (c *coalescer) runTogether(batch []*request, tokens int) error {
 	if err != nil {
 		return err
 	}
-	for i, r := range batch {
+	for _, r := range batch {
 		for _, v := range vectors[:len(r.texts)] {
 			r.vectors = append(r.vectors, slices.Clone(v)) // or it would keep those of all others
 		}
 		vectors = vectors[len(r.texts):]
-		if i > 0 {
-			r.turn <- false
-		}
 	}
 	return nil
 }
