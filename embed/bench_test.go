@@ -32,7 +32,12 @@ func BenchmarkMixed(b *testing.B) {
 		precision sinter.Precision
 	}{{"f32", sinter.F32}, {"bf16", sinter.BF16}, {"int8", sinter.Int8}} {
 		b.Run(c.name, func(b *testing.B) {
-			e := open(b, embed.Options{Precision: c.precision})
+			d, err := sinter.OpenCPU(sinter.CPUOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer d.Close()
+			e := open(b, embed.Options{Precision: c.precision, Device: d})
 			defer e.Close()
 			b.ReportAllocs()
 			for b.Loop() {

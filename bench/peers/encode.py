@@ -134,9 +134,12 @@ def main():
                 vectors = np.array(ours.vectors(dtype, ids=ids.tolist()))
                 cosines["sinter " + dtype] = float((vectors * reference).sum(1).min())
             rates = {name: [] for name in cosines}
+            bounds = {dtype: [] for dtype in RIVALS}
             for _ in range(args.rounds):
                 for dtype, rivals in RIVALS.items():
-                    rates["sinter " + dtype].append(ours.rate(dtype, SECONDS, ids=ids.tolist()))
+                    r, bound = ours.rate(dtype, SECONDS, ids=ids.tolist())
+                    rates["sinter " + dtype].append(r)
+                    bounds[dtype].append(bound)
                     for name in rivals:
                         if name in runs:
                             rates[name].append(rate(runs[name], ids))
@@ -146,7 +149,7 @@ def main():
                     if name not in rates:
                         continue
                     ratio = statistics.median(o / r for o, r in zip(rates["sinter " + dtype], rates[name]))
-                    rows.append({"batch": batch, "tokens": tokens, "threads": args.threads, "name": name, "rate": statistics.median(rates[name]), "ours_over_it": ratio, "least_cosine": cosines[name]})
+                    rows.append({"batch": batch, "tokens": tokens, "threads": args.threads, "name": name, "dtype": dtype, "rate": statistics.median(rates[name]), "bound": statistics.median(bounds[dtype]), "ours_over_it": ratio, "least_cosine": cosines[name]})
                     print(f"  {name:14} {rows[-1]['rate']:8.1f} texts/s   ours / it {ratio:5.2f}   least cosine {cosines[name]:.5f}", flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")

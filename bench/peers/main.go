@@ -7,7 +7,7 @@
 //	{"dtype": "int8", "ids": [[101, 2023, 102]]}
 //	{"vectors": [[0.01, ...]]}
 //	{"dtype": "f32", "texts": ["a text"], "seconds": 0.5}
-//	{"rate": 812.3}
+//	{"rate": 312.3, "bound": 350.1}
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
 	"github.com/sinterml/sinter/embed"
 )
 
@@ -33,7 +34,16 @@ type question struct {
 
 type answer struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
-	Rate    float64     `json:"rate,omitempty"` // texts a second
+	Rate    float64     `json:"rate,omitempty"`  // texts a second
+	Bound   float64     `json:"bound,omitempty"` // what the peak of the processor, measured just before, allows
+}
+
+// side is what serves questions.
+type side struct {
+	threads  int
+	sizes    bench.Encoder
+	encoders map[string]*embed.Encoder // by number format
+	peaks    map[string]*bench.Peak
 }
 
 func main() {
@@ -47,17 +57,31 @@ func main() {
 	}
 }
 
-func serve(model string, threads int) error {
-	ctx := context.Background()
+func open(ctx context.Context, model string, threads int) (*side, error) {
 	d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: threads})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	encoders := map[string]*embed.Encoder{}
+	s := &side{threads: threads, encoders: map[string]*embed.Encoder{}, peaks: map[string]*bench.Peak{}}
+	if s.sizes, err = bench.ReadEncoder(os.DirFS(model)); err != nil {
+		return nil, err
+	}
 	for name, p := range map[string]sinter.Precision{"f32": sinter.F32, "bf16": sinter.BF16, "int8": sinter.Int8} {
-		if encoders[name], err = embed.New(ctx, embed.Options{Model: model, Device: d, Precision: p}); err != nil {
-			return err
+		if s.encoders[name], err = embed.New(ctx, embed.Options{Model: model, Device: d, Precision: p}); err != nil {
+			return nil, err
 		}
+		if s.peaks[name], err = bench.NewPeak(bench.ISAs()[0], name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func serve(model string, threads int) error {
+	ctx := context.Background()
+	s, err := open(ctx, model, threads)
+	if err != nil {
+		return err
 	}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<24)
@@ -67,11 +91,7 @@ func serve(model string, threads int) error {
 		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
 			return err
 		}
-		e := encoders[q.DType]
-		if e == nil {
-			return fmt.Errorf("dtype %q: use f32, bf16 or int8", q.DType)
-		}
-		a, err := q.answer(ctx, e)
+		a, err := s.answer(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -82,18 +102,16 @@ func serve(model string, threads int) error {
 	return in.Err()
 }
 
-func (q question) embed(ctx context.Context, e *embed.Encoder) ([][]float32, error) {
-	if q.Texts != nil {
-		return e.Encode(ctx, q.Texts)
+func (s *side) answer(ctx context.Context, q question) (a answer, err error) {
+	e := s.encoders[q.DType]
+	if e == nil {
+		return a, fmt.Errorf("dtype %q: use f32, bf16 or int8", q.DType)
 	}
-	return e.EncodeIDs(ctx, q.IDs)
-}
-
-func (q question) answer(ctx context.Context, e *embed.Encoder) (a answer, err error) {
 	if q.Seconds == 0 {
 		a.Vectors, err = q.embed(ctx, e)
 		return a, err
 	}
+	a.Bound = s.peaks[q.DType].Rate(s.threads, 10*time.Millisecond) / q.flops(s.sizes, e)
 	start, n := time.Now(), 0
 	for time.Since(start).Seconds() < q.Seconds {
 		vectors, err := q.embed(ctx, e)
@@ -104,4 +122,23 @@ func (q question) answer(ctx context.Context, e *embed.Encoder) (a answer, err e
 	}
 	a.Rate = float64(n) / time.Since(start).Seconds()
 	return a, nil
+}
+
+func (q question) embed(ctx context.Context, e *embed.Encoder) ([][]float32, error) {
+	if q.Texts != nil {
+		return e.Encode(ctx, q.Texts)
+	}
+	return e.EncodeIDs(ctx, q.IDs)
+}
+
+// flops is the work of a text, on average.
+func (q question) flops(sizes bench.Encoder, e *embed.Encoder) float64 {
+	sum := 0.0
+	for _, ids := range q.IDs {
+		sum += sizes.Flops(len(ids))
+	}
+	for _, text := range q.Texts {
+		sum += sizes.Flops(len(e.Tokenizer().EncodeMax(text, e.MaxTokens()).IDs))
+	}
+	return sum / float64(len(q.IDs)+len(q.Texts))
 }

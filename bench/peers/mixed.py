@@ -62,20 +62,25 @@ def measure(args, threads, texts, folder):
     vectors = {name: np.asarray(f(texts), dtype=np.float32) for name, f in peers.items()}
     vectors |= {"sinter " + dtype: np.array(ours.vectors(dtype, texts=texts)) for dtype in OURS}
     rates = {name: [] for name in vectors}
+    bounds = {dtype: [] for dtype in OURS}
     for _ in range(args.rounds):
         for name, f in peers.items():
             rates[name].append(rate(f, texts))
         for dtype in OURS:
-            rates["sinter " + dtype].append(ours.rate(dtype, SECONDS, texts=texts))
+            r, bound = ours.rate(dtype, SECONDS, texts=texts)
+            rates["sinter " + dtype].append(r)
+            bounds[dtype].append(bound)
     print(f"\n{len(texts)} texts, {threads} threads")
     for name in sorted(rates):
         cosines = (vectors[name] * vectors[PEER]).sum(1) / np.linalg.norm(vectors[name], axis=1)
+        dtype = name.split()[-1]
         row = {
-            "texts": len(texts), "threads": threads, "name": name, "rate": statistics.median(rates[name]),
+            "texts": len(texts), "threads": threads, "name": name, "dtype": dtype,
+            "rate": statistics.median(rates[name]), "bound": statistics.median(bounds[dtype]),
             "over_peer": statistics.median(r / p for r, p in zip(rates[name], rates[PEER])),
             "mean_cosine": float(cosines.mean()), "least_cosine": float(cosines.min()),
         }
-        print(f"  {name:26} {row['rate']:7.1f} texts/s   {row['over_peer']:5.2f} of f32   cosine mean {row['mean_cosine']:.5f} least {row['least_cosine']:.5f}", flush=True)
+        print(f"  {name:26} {row['rate']:7.1f} texts/s of {row['bound']:7.1f}   {row['over_peer']:5.2f} of f32   cosine mean {row['mean_cosine']:.5f} least {row['least_cosine']:.5f}", flush=True)
         yield row
 
 

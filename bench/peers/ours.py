@@ -21,4 +21,6 @@ class Ours:
         return self.ask(dtype=dtype, **texts)["vectors"]
 
     def rate(self, dtype, seconds, **texts):
-        return self.ask(dtype=dtype, seconds=seconds, **texts)["rate"]
+        """Texts a second, and those that the peak of the processor allows."""
+        answer = self.ask(dtype=dtype, seconds=seconds, **texts)
+        return answer["rate"], answer["bound"]

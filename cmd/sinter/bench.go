@@ -78,6 +78,7 @@ type benchRun struct {
 	left    int // cases that are still to come
 	late    int // cases that time was too short for
 	rows    []bench.Row
+	timed   func(context.Context, bench.Case, time.Duration) ([]bench.Row, error) // bench.Measure
 	devices map[deviceKey]*sinter.Device
 }
 
@@ -88,7 +89,7 @@ type deviceKey struct {
 
 // bench runs the cases of one benchmark and prints rows as they come.
 func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Context, *benchRun) error) (err error) {
-	b := &benchRun{flags: f, app: a, end: time.Now().Add(benchTime), devices: map[deviceKey]*sinter.Device{}}
+	b := &benchRun{flags: f, app: a, end: time.Now().Add(benchTime), timed: bench.Measure, devices: map[deviceKey]*sinter.Device{}}
 	if b.isas, err = a.benchISAs(f.isas); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (b *benchRun) measure(ctx context.Context, c bench.Case) error {
 		b.late++
 		return nil
 	}
-	rows, err := bench.Measure(ctx, c, limit)
+	rows, err := b.timed(ctx, c, limit)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -19,36 +17,16 @@ import (
 // embedShapes are batches by tokens: a query, a text, and batches of texts.
 var embedShapes = [][2]int{{1, 12}, {1, 128}, {8, 128}, {32, 128}}
 
-// encoderSizes are those that the work of an encoder depends on.
-type encoderSizes struct {
-	Layers int `json:"num_hidden_layers"`
-	Hidden int `json:"hidden_size"`
-	Inner  int `json:"intermediate_size"`
-	Vocab  int `json:"vocab_size"`
-}
-
-// flops counts the products and the attention of texts: for each token four
-// products of the width by itself and two with the inner width, and for each
-// pair of tokens the width twice, for scores and for sums.
-func (s encoderSizes) flops(batch, tokens int) float64 {
-	h, i := float64(s.Hidden), float64(s.Inner)
-	each := 4*h*h + 2*h*i + 2*float64(tokens)*h
-	return 2 * float64(batch) * float64(tokens) * float64(s.Layers) * each
-}
-
-func (a *app) encoderSizes() (s encoderSizes, err error) {
+func (a *app) encoderSizes() (bench.Encoder, error) {
 	files, err := a.modelFS()
 	if err != nil {
-		return s, err
+		return bench.Encoder{}, err
 	}
-	data, err := fs.ReadFile(files, "config.json")
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
+	sizes, err := bench.ReadEncoder(files)
 	if err != nil {
-		return s, fmt.Errorf("model %s: %w", a.modelName(), err)
+		return sizes, fmt.Errorf("model %s: %w", a.modelName(), err)
 	}
-	return s, nil
+	return sizes, nil
 }
 
 func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
@@ -73,7 +51,7 @@ func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
 
 // embed measures one instruction set and number format. Encoders and their
 // packed weights are given back before the next.
-func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes encoderSizes, reference map[int][][]float32) (err error) {
+func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Encoder, reference map[int][][]float32) (err error) {
 	encoders := map[int]*embed.Encoder{}
 	defer func() {
 		for _, e := range encoders {
@@ -94,7 +72,7 @@ func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes encoderSi
 		ids := embedIDs(shape[0], shape[1], sizes.Vocab)
 		err := b.measure(ctx, bench.Case{
 			Name: "embed", Set: "model", ISA: isa, DType: dtype, Shape: shape[:],
-			Work: float64(shape[0]), Unit: "seq/s", Flops: sizes.flops(shape[0], shape[1]),
+			Work: float64(shape[0]), Unit: "seq/s", Flops: float64(shape[0]) * sizes.Flops(shape[1]),
 			Run: func(ctx context.Context, threads int) error {
 				_, err := encoders[threads].EncodeIDs(ctx, ids)
 				return err
@@ -139,7 +117,7 @@ const maxReferences = 4
 
 // referenceEmbeddings has the interpreter embed, in f32, the first texts of
 // each length.
-func (a *app) referenceEmbeddings(ctx context.Context, sizes encoderSizes) (_ map[int][][]float32, err error) {
+func (a *app) referenceEmbeddings(ctx context.Context, sizes bench.Encoder) (_ map[int][][]float32, err error) {
 	d, err := sinter.Open("interp")
 	if err != nil {
 		return nil, err

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+)
+
+// BenchmarkCases is `sinter bench gemm|fused|embed` as Go benchmarks, by the
+// same protocol: rates, and the share of what the machine allows. Names go on
+// with the case, its shape, number format, instruction set and threads:
+//
+//	go test -run xxx -bench Cases/embed/embed/8x128/int8/avx512 ./cmd/sinter
+func BenchmarkCases(b *testing.B) {
+	ctx := context.Background()
+	for _, group := range []struct {
+		name  string
+		cases func(*app, context.Context, *benchRun) error
+	}{{"gemm", (*app).benchGemm}, {"fused", (*app).benchFused}, {"embed", (*app).benchEmbed}} {
+		b.Run(group.name, func(b *testing.B) {
+			run := benchmarkRun(b)
+			if err := group.cases(run.app, ctx, run); err != nil {
+				b.Fatal(err)
+			}
+			if err := run.closeDevices(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// benchmarkRun makes every case of a benchmark a Go benchmark.
+func benchmarkRun(b *testing.B) *benchRun {
+	a := &app{settings: settings{device: "auto", json: true}}
+	run := &benchRun{app: a, isas: bench.ISAs(), dtypes: dtypeNames(), threads: []int{1}, end: time.Now().Add(time.Hour), devices: map[deviceKey]*sinter.Device{}}
+	if all := runtime.GOMAXPROCS(0); all > 1 {
+		run.threads = append(run.threads, all)
+	}
+	run.timed = func(ctx context.Context, c bench.Case, limit time.Duration) ([]bench.Row, error) {
+		for _, threads := range c.Threads {
+			one := c
+			one.Threads = []int{threads}
+			shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(c.Shape), "[]"), " ", "x")
+			b.Run(fmt.Sprintf("%s/%s/%s/%s/%d", c.Name, shape, c.DType, c.ISA, threads), func(b *testing.B) {
+				var rows []bench.Row
+				for b.Loop() {
+					var err error
+					if rows, err = bench.Measure(ctx, one, limit); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(1e9*rows[0].Seconds, "ns/op")
+				b.ReportMetric(rows[0].Rate, rows[0].Unit)
+				b.ReportMetric(rows[0].Share, "share")
+			})
+		}
+		return nil, nil
+	}
+	return run
+}
+
+// BenchmarkCompile traces and compiles the model, on a fresh device and where
+// the program is known.
+func BenchmarkCompile(b *testing.B) {
+	a := &app{settings: settings{device: "auto"}}
+	m, err := a.openModel()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	for _, isa := range bench.ISAs() {
+		b.Run(isa, func(b *testing.B) {
+			var cold, warm float64
+			for b.Loop() {
+				c, w, err := a.timeCompile(m, isa)
+				if err != nil {
+					b.Fatal(err)
+				}
+				cold, warm = cold+c, warm+w
+			}
+			b.ReportMetric(1e3*cold/float64(b.N), "cold-ms")
+			b.ReportMetric(1e3*warm/float64(b.N), "warm-ms")
+		})
+	}
+}
