@@ -48,10 +48,10 @@ def sentence_transformers(model, threads):
     return {PEER: run(torch.float32), "sentence-transformers bf16": run(torch.bfloat16)}
 
 
-def rate(f, texts):
+def timed(f, texts):
     start = time.perf_counter()
-    f(texts)
-    return len(texts) / (time.perf_counter() - start)
+    vectors = f(texts)
+    return len(texts) / (time.perf_counter() - start), vectors
 
 
 def measure(args, threads, texts, folder):
@@ -59,13 +59,16 @@ def measure(args, threads, texts, folder):
 
     ours = Ours(args.model, threads, folder)
     peers = sentence_transformers(args.model, threads)
-    vectors = {name: np.asarray(f(texts), dtype=np.float32) for name, f in peers.items()}
-    vectors |= {"sinter " + dtype: np.array(ours.vectors(dtype, texts=texts)) for dtype in OURS}
-    rates = {name: [] for name in vectors}
+    for f in peers.values():
+        f(texts[:64])  # warm
+    vectors = {"sinter " + dtype: np.array(ours.vectors(dtype, texts=texts)) for dtype in OURS}
+    rates = {name: [] for name in [*peers, *vectors]}
     bounds = {dtype: [] for dtype in OURS}
     for _ in range(args.rounds):
         for name, f in peers.items():
-            rates[name].append(rate(f, texts))
+            r, v = timed(f, texts)
+            rates[name].append(r)
+            vectors[name] = np.asarray(v, dtype=np.float32)
         for dtype in OURS:
             r, bound = ours.rate(dtype, SECONDS, texts=texts)
             rates["sinter " + dtype].append(r)
