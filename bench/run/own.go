@@ -41,7 +41,9 @@ func machineSection(folder string) (string, *chart, error) {
 				highest = max(highest, row.Bound)
 			}
 		}
-		peaks = append(peaks, fmt.Sprintf("%s %s", dtype, rate(highest)))
+		if highest > 0 {
+			peaks = append(peaks, fmt.Sprintf("%s %s", dtype, rate(highest)))
+		}
 	}
 	m := r.Machine
 	return fmt.Sprintf("%s (%s), %d threads, caches of %d kB, %d kB and %d MB, %s. The highest peaks seen on one thread, in GFLOP/s: %s.\n",

@@ -75,7 +75,7 @@ func peersTable(rows []peerRow) table {
 }
 
 func peersPlot(rows []peerRow) *chart {
-	c := &chart{title: fmt.Sprintf("Texts a second beside other libraries, threads: %d", rows[0].Threads), unit: "texts/s"}
+	c := &chart{title: fmt.Sprintf("Texts a second beside other libraries, threads: %d", rows[0].Threads)}
 	for _, r := range rows {
 		title := fmt.Sprintf("%d x %d tokens", r.Batch, r.Tokens)
 		if n := len(c.panels); n == 0 || c.panels[n-1].title != title {
@@ -102,7 +102,7 @@ type mixedRow struct {
 
 func mixedSection(folder string) (string, *chart, error) {
 	t := table{{"threads", "", "texts/s", "of sentence-transformers f32", "share of the bound", "what the bound would be", "cosine: mean", "least"}}
-	plot := &chart{title: "1,000 texts of mixed lengths, texts a second", unit: "texts/s"}
+	plot := &chart{title: "1,000 texts of mixed lengths, texts a second"}
 	for _, threads := range []string{"1", "2"} {
 		rows, err := rowsOf[mixedRow](folder, "mixed-"+threads)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 // chart is panels of horizontal bars.
 type chart struct {
 	title  string  // for those who cannot see it
-	unit   string  // of the numbers; "" for shares
 	full   float64 // the value of the longest bar; 0: each panel has its own
 	panels []panel
 }
@@ -35,24 +34,30 @@ var colours = map[string]string{"f32": "#3d7fc1", "bf16": "#3a9a6c", "int8": "#d
 
 // Sizes in pixels.
 const (
-	chartWidth              = 820
-	barHeight, barStep      = 13, 17
-	titleHeight, panelGap   = 24, 18
-	labelWidth, numberWidth = 150, 58
-	columns                 = 2
-	columnWidth             = chartWidth / columns
-	fullBar                 = columnWidth - labelWidth - numberWidth
+	chartWidth            = 820
+	barHeight, barStep    = 13, 17
+	titleHeight, panelGap = 24, 18
+	numberWidth           = 58
 )
 
-// svg draws the chart, panels in rows of two.
+// layout is the panels in a row and the width of labels: shares need little room.
+func (c chart) layout() (columns, labelWidth int) {
+	if c.full > 0 {
+		return 3, 48
+	}
+	return 2, 150
+}
+
+// svg draws the chart, panels in rows.
 func (c chart) svg() string {
 	var body strings.Builder
+	columns, _ := c.layout()
 	top := 0
 	for i := 0; i < len(c.panels); i += columns {
 		row := c.panels[i:min(i+columns, len(c.panels))]
 		tallest := 0
 		for j, p := range row {
-			c.drawPanel(&body, p, j*columnWidth, top)
+			c.drawPanel(&body, p, j*chartWidth/columns, top)
 			tallest = max(tallest, len(p.bars))
 		}
 		top += titleHeight + tallest*barStep + panelGap
@@ -64,6 +69,8 @@ func (c chart) svg() string {
 }
 
 func (c chart) drawPanel(w *strings.Builder, p panel, left, top int) {
+	columns, labelWidth := c.layout()
+	longest := float64(chartWidth/columns - labelWidth - numberWidth)
 	full := c.full
 	for _, b := range p.bars {
 		if c.full == 0 {
@@ -73,33 +80,26 @@ func (c chart) drawPanel(w *strings.Builder, p panel, left, top int) {
 	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">%s</text>\n", left, top+15, html.EscapeString(p.title))
 	for i, b := range p.bars {
 		y := top + titleHeight + i*barStep
-		length := 0.0
+		length, numberAt, opacity := 0.0, 0.0, 1.0
 		if full > 0 {
-			length = fullBar * min(1, b.value/full)
+			length = longest * min(1, b.value/full)
 		}
-		opacity := 1.0
+		numberAt = length
 		if b.peer {
 			opacity = 0.45
 		}
 		fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>", left+labelWidth-6, y+11, html.EscapeString(b.label))
 		if c.full > 0 { // what is missing to the bound
-			fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" opacity=\"0.15\"/>", left+labelWidth, y, fullBar, barHeight)
+			numberAt = longest
+			fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" opacity=\"0.15\"/>", left+labelWidth, y, longest, barHeight)
 		}
 		fmt.Fprintf(w, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\" opacity=\"%g\"/>", left+labelWidth, y, length, barHeight, colours[b.dtype], opacity)
-		fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\">%s</text>\n", left+labelWidth+int(c.numberAt(length)), y+11, c.number(b.value))
+		fmt.Fprintf(w, "<text x=\"%.1f\" y=\"%d\">%s</text>\n", float64(left+labelWidth)+numberAt+6, y+11, c.number(b.value))
 	}
-}
-
-// numberAt is where a number stands: behind its bar, or behind the bound.
-func (c chart) numberAt(length float64) float64 {
-	if c.full > 0 {
-		return fullBar + 6
-	}
-	return length + 6
 }
 
 func (c chart) number(v float64) string {
-	if c.unit == "" {
+	if c.full > 0 { // a share
 		return fmt.Sprintf("%.2f", v)
 	}
 	return rate(v)

@@ -75,7 +75,7 @@ func TestFillPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| f32 on avx2 | 0.80, least 0.70 (1 of 2 noisy) | 0.50, least 0.50 | - | - |",
-		"f32 1,234, bf16 0.0",
+		"GFLOP/s: f32 1,234.\n",
 		"not measured: `go run ./bench/run gemm-int8`",
 		"| sinter f32 | 50.0 | 40.0 | 0.99000 |", "| <b> f32 | 25.0 (ours 2.00x) | 80.0 (ours 0.50x) | 0.98000 |",
 		"| 2 | sinter int8 | 300 | 6.00x | 0.75 | 8.00x | 0.99000 | 0.98000 |",
