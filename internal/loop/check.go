@@ -171,10 +171,13 @@ func (c *checker) types(e *Expr) error {
 	return nil
 }
 
-// applyType asks the rules of the graph.
+// applyType asks the rules of the graph. In loops alone there is shl of f32.
 func applyType(e *Expr) (ir.DType, error) {
 	if !e.Op.Pointwise() {
 		return 0, fmt.Errorf("%v is not pointwise", e.Op)
+	}
+	if e.isScale() && len(e.Args) == 2 && e.Args[0].DType == ir.F32 && e.Args[1].DType == ir.F32 {
+		return ir.F32, nil
 	}
 	in := make([]ir.Type, len(e.Args))
 	for i, a := range e.Args {

@@ -58,6 +58,9 @@ func (x real) floor() real         { return x.op(ir.Floor) }
 func (x real) less(y real) truth   { return truth{Apply(ir.Less, ir.Bool, x.e, y.e)} }
 func (x real) equals(y real) truth { return truth{Apply(ir.Equal, ir.Bool, x.e, y.e)} }
 
+// scale is x*2^n for x near 1, rounded once. See Apply.
+func (x real) scale(n real) real { return x.op(ir.Shl, n) }
+
 // atLeast and atMost clamp; NaN stays. Against a constant that is not 0 they
 // are one instruction.
 func (x real) atLeast(c float32) real { return x.op(ir.Max, num(c)) }

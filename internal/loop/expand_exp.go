@@ -15,35 +15,33 @@ const (
 	ln2Lo = -0x1.05c61p-29 // ln 2 - ln2
 )
 
-// integer rounds x*rate to an integer n by adding magic: 1.5*2^23 and the bias.
-// pow is 2^n; of a magic from 1.5*2^24, where n comes out even, it is 2^(n/2).
+// integer rounds x*rate to an integer n by adding magic: 1.5*2^23, and for pow,
+// which is 2^n, the bias.
 func (x real) integer(rate, magic float32) (n, pow real) {
 	t := x.fma(num(rate), num(magic))
 	return t.minus(num(magic)), t.bits().shl(23).real()
 }
 
-// expandExp takes n even, so that 2^n is applied as the square of 2^(n/2): the
-// last multiplication alone overflows, or rounds to a subnormal number. The
-// polynomial then has to serve |r| <= ln 2.
+// expandExp applies 2^n by a scale, which overflows where the result does, and
+// rounds a subnormal result once.
 func expandExp(x real) real {
 	x = x.atLeast(-104).atMost(89) // e^x is 0 below, infinite above
-	n, half := x.integer(log2e, 0x1.8p24+2*127)
+	n, _ := x.integer(log2e, 0x1.8p23)
 	r := n.fma(num(-ln2), x)
 	r = n.fma(num(-ln2Lo), r)
-	p := r.poly(1, 1, 0x1.00000cp-1, 0x1.555514p-3, 0x1.5549eep-5, 0x1.1126dap-7, 0x1.71bf68p-10, 0x1.9baefep-13)
-	return p.times(half).times(half)
+	return r.poly(1, 1, 0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558b4p-5, 0x1.12399ap-7, 0x1.6a48c4p-10).scale(n)
 }
 
 // expandExp2 is the same to base 2; here r is exact.
 func expandExp2(x real) real {
 	x = x.atLeast(-151).atMost(129)
-	n, half := x.integer(1, 0x1.8p24+2*127)
-	return x.minus(n).exp2Near().times(half).times(half)
+	n, _ := x.integer(1, 0x1.8p23)
+	return x.minus(n).exp2Near().scale(n)
 }
 
-// exp2Near is 2^r for |r| <= 1.
+// exp2Near is 2^r for |r| <= 1/2.
 func (r real) exp2Near() real {
-	return r.poly(1, 0x1.62e432p-1, 0x1.ebfbf8p-3, 0x1.c6af9cp-5, 0x1.3b1ff0p-7, 0x1.5dbecp-10, 0x1.481b0ep-13, 0x1.f48a06p-17)
+	return r.poly(1, 0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7cp-5, 0x1.3b2dep-7, 0x1.5f0838p-10, 0x1.416b8p-13)
 }
 
 // expandExpm1 computes (2^n e^r - 1)/2 = 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2),

@@ -59,7 +59,7 @@ func powerOf2(y, hi, lo real) real {
 	c := z.atLeast(-152).atMost(130)
 	// What the clamp cut off makes the rest large.
 	rest := y.fma(lo, y.fma(hi, c.neg())).atLeast(-1).atMost(1)
-	n, half := c.integer(1, 0x1.8p24+2*127)
+	n, _ := c.integer(1, 0x1.8p23)
 	r := c.minus(n).plus(rest)
-	return r.exp2Near().times(half).times(half)
+	return r.exp2Near().scale(n)
 }

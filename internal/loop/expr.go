@@ -80,9 +80,16 @@ func Index(x *Expr, size ir.Dim, slot int) *Expr {
 	return &Expr{Kind: KindIndex, DType: ir.I64, Args: []*Expr{x}, Size: size, Slot: slot}
 }
 
-// Apply makes op(args) of type d.
+// Apply makes op(args) of type d. Beyond what a graph has, Shl of an f32 x by an
+// f32 n is x*2^n, rounded once: a shift of x's exponent. It holds for x that is
+// NaN or of magnitude 1/4 to 4, and n whole, of magnitude up to 200.
 func Apply(op ir.Op, d ir.DType, args ...*Expr) *Expr {
 	return &Expr{Kind: KindApply, DType: d, Op: op, Args: args}
+}
+
+// isScale tells whether e is shl of f32.
+func (e *Expr) isScale() bool {
+	return e.Kind == KindApply && e.Op == ir.Shl && e.DType == ir.F32
 }
 
 // IsInt tells whether e is the i64 constant n.

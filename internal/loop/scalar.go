@@ -104,8 +104,15 @@ func BinaryFloat[T Float](op ir.Op) func(x, y T) T {
 		return func(x, y T) T { return min(x, y) }
 	case ir.Max:
 		return func(x, y T) T { return max(x, y) }
+	case ir.Shl:
+		return scale[T]
 	}
 	return nil
+}
+
+// scale is x*2^n: exact in float64, and rounded once to float32.
+func scale[T Float](x, n T) T {
+	return T(float64(x) * math.Float64frombits(uint64(1023+int64(n))<<52))
 }
 
 // UnaryInt is an operation of one integer; nil if op is none.

@@ -5,8 +5,8 @@ package planted
 var loopDefects = []Defect{
 	{
 		Name: "exp-taylor-coefficient", File: "internal/loop/expand_exp.go",
-		Old:     "1, 1, 0x1.00000cp-1, 0x1.555514p-3,",
-		New:     "1, 1, 0x1.00000cp-1, 0x1.555556p-3,",
+		Old:     "1, 1, 0x1.fffffcp-2, 0x1.555492p-3,",
+		New:     "1, 1, 0x1.fffffcp-2, 0x1.555556p-3,",
 		Package: "internal/loop", Run: "TestExpandSampled|TestExpandExact",
 	},
 	{

@@ -27,13 +27,17 @@ func (e *emitter) apply(n *node, u int) reg {
 	if n.Op.Commutes() && e.free(a, u) && !e.free(b, u) {
 		a, b = b, a
 	}
+	switch {
+	case n.Op == ir.Shl && d == ir.F32:
+		x, y := e.pair(a, b, u)
+		return e.scale(x, y)
+	case n.Op == ir.Shl || n.Op == ir.Shr:
+		return e.shift(n, u)
+	}
 	if d == ir.F32 && b.Kind == loop.KindConst && (n.Op == ir.Max || n.Op == ir.Min) {
 		if x, ok := e.clampConst(n.Op, a, constBits(b), u); ok {
 			return x
 		}
-	}
-	if n.Op == ir.Shl || n.Op == ir.Shr {
-		return e.shift(n, u)
 	}
 	x, y := e.pair(a, b, u)
 	return e.narrowed(e.binary(n.Op, d, x, y), n.DType)

@@ -46,6 +46,21 @@ func (e *emitter) shiftRight(x, count reg, width uint32) reg {
 	return e.v(asm.VANDPS, r(y), r(small))
 }
 
+// scale is x*2^n for x near 1: see loop.Apply. Without an instruction for it, half
+// of n is added to x's exponent, which leaves it a normal number, and a power of
+// two made of the rest is a factor. Of a NaN n is the least i32, whose half is 0
+// in the exponent's place.
+func (e *emitter) scale(x reg, n operand) reg {
+	if e.isa == AVX512 {
+		return e.v(asm.VSCALEFPS, r(x), n)
+	}
+	whole := e.v(asm.VCVTPS2DQ, n)
+	half := e.vImm(asm.VPSRAD, 1, r(whole))
+	rest := e.vImm(asm.VPSLLD, 23, r(e.v(asm.VPSUBD, r(whole), r(half))))
+	scaled := e.v(asm.VPADDD, r(x), r(e.vImm(asm.VPSLLD, 23, r(half))))
+	return e.v(asm.VMULPS, r(scaled), r(e.v(asm.VPADDD, r(rest), bits32(f32bits(1)))))
+}
+
 // shiftGeneral shifts; a count from 64 on, or below 0, gives 0.
 func (e *emitter) shiftGeneral(op ir.Op, a, b *node) reg {
 	x, count := e.general(a), e.general(b)

@@ -88,9 +88,9 @@ def words(name, x, n):
 ln2, tau, root = m.log(2), 2 * m.pi, m.sqrt
 
 # expand_exp.go. The ends of intervals are a little beyond those of r.
-r = ln2 * mpf("1.0001")
-fit("exp", m.exp, lambda x: m.exp(-x), 7, -r, r, [1, 1])
-fit("exp2", lambda x: 2**x, lambda x: 2**-x, 7, -1.0001, 1.0001, [1])
+r = ln2 / 2 * mpf("1.001")
+fit("exp", m.exp, lambda x: m.exp(-x), 6, -r, r, [1, 1])
+fit("exp2", lambda x: 2**x, lambda x: 2**-x, 6, -0.5001, 0.5001, [1])
 fit("2^r of weights in bf16, in package emit/x86", lambda r: 2**r, lambda r: 2**-r, 3, 0, 1)
 r = ln2 / 2 * mpf("1.001")
 fit("expm1 = r + r^2*q", lambda x: (m.expm1(x) - x) / x**2, lambda x: x**2 / m.expm1(x), 4, -r, r)
