@@ -14,6 +14,9 @@ const (
 	divideCost     = 3
 	functionCost   = 10
 	recomputeLimit = 6
+	// tinyPart of the memory that may be kept beside weights is nothing: what
+	// takes less is kept at any cost above a load.
+	tinyPart = 32
 )
 
 func opCost(op ir.Op) int {
@@ -73,6 +76,9 @@ func (s *partition) shareExpensive() bool {
 		for _, u := range s.users[i] {
 			from, eachFrom := in[u.ID], each[u.ID]
 			if s.root[u.ID] {
+				if s.group[u.ID] == nil {
+					continue // made just now: it may join the kernel that computes n anyway
+				}
 				from = map[*group]bool{s.group[u.ID]: true}
 				eachFrom = from
 			}
@@ -97,7 +103,9 @@ func (s *partition) shareExpensive() bool {
 func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	switch {
 	case s.origin[n.ID] == ofWeights:
-		dear := n.Op == ir.Concat || s.cost(n) > recomputeLimit
+		c := s.cost(n)
+		tiny := c > loadCost && s.small(s.bytes(n).Mul(ir.N(tinyPart)), n)
+		dear := n.Op == ir.Concat || c > recomputeLimit || tiny
 		return runs > 0 && dear && s.small(s.bytes(n), n)
 	case n.Op == ir.Concat || kernels < 2 && !again || s.constant(n):
 		return false
