@@ -3,6 +3,7 @@ package x86
 import (
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
 )
 
 // cast converts a to type to, whose compute type has 32-bit lanes: a float is
@@ -13,6 +14,13 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 	switch a.DType.Compute() {
 	case ir.F32:
 		if c != ir.F32 {
+			if to.IsUnsigned() {
+				x = e.floatToUnsigned(a, u)
+				if bits := uint(8 * to.Size()); bits < 32 {
+					x = e.v(asm.VPMINUD, r(x), bits32(1<<bits-1))
+				}
+				return x
+			}
 			return e.floatToInt(e.vec(a, u), to)
 		}
 		x = e.vec(a, u)
@@ -76,17 +84,22 @@ func (e *emitter) unsignedToFloat(x reg) reg {
 	return e.v(asm.VADDPS, r(e.v(asm.VMULPS, r(hi), bits32(f32bits(65536)))), r(lo))
 }
 
-// floatToInt saturates to the range of to.
+// floatToUnsigned is a as u32: all ones from 2^32 on, 0 for NaN and what is
+// below 0. AVX-512 rounds while it converts.
+func (e *emitter) floatToUnsigned(a *node, u int) reg {
+	if e.isa == AVX512 && a.Kind == loop.KindApply && a.Op == ir.Round && a.uses <= 1 {
+		return e.v(asm.VCVTPS2UDQ, r(e.notBelow0(e.vec(a.args[0], u))))
+	}
+	return e.floatToU32(e.notBelow0(e.vec(a, u)))
+}
+
+// notBelow0 is the larger of x and 0, which the instruction gives for NaN as it
+// is the second operand.
+func (e *emitter) notBelow0(x reg) reg { return e.v(asm.VMAXPS, r(x), r(e.zero())) }
+
+// floatToInt saturates to the range of a signed type.
 func (e *emitter) floatToInt(x reg, to ir.DType) reg {
 	bits := uint(8 * to.Size())
-	if to.IsUnsigned() {
-		// The maximum's second operand wins over a NaN.
-		y := e.floatToU32(e.v(asm.VMAXPS, r(x), r(e.zero())))
-		if bits < 32 {
-			y = e.v(asm.VPMINUD, r(y), bits32(1<<bits-1))
-		}
-		return y
-	}
 	y := e.floatToI32(x)
 	if bits < 32 {
 		y = e.v(asm.VPMINSD, r(y), bits32(1<<(bits-1)-1))

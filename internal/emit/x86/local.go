@@ -103,7 +103,9 @@ type partials struct {
 	vals []val
 	// Of the largest or smallest f32: lanes that have met a NaN, in one
 	// register for all copies. What is in vals are numbers.
-	nan reg
+	nan   reg
+	waits reg       // a copy's operand that is looked at together with the next one's
+	told  *loop.Acc // whose operand another local has told NaN of, in the same nan
 }
 
 func (e *emitter) acc(s *loop.Acc, u int) {
@@ -122,9 +124,8 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		if k := e.lanes.tail(u); k != 0 {
 			v = e.orIdentity(s.Op, d, k, v)
 		}
-		if p.nan != 0 {
-			nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(v[0]), r(v[0]))
-			e.assign(val{p.nan}, val{e.combineMask(ir.Or, p.nan, nan)}, true)
+		if p.nan != 0 && p.told != s {
+			e.noteNaN(p, v[0], u)
 		}
 		e.assign(p.vals[u], e.join(p, d, p.vals[u], v), true)
 		return
@@ -151,6 +152,21 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 		}
 	}
 	e.changed(deps{locals: bit})
+}
+
+// noteNaN looks for NaN in copy u of an operand: one comparison looks at two
+// copies.
+func (e *emitter) noteNaN(p *partials, x reg, u int) {
+	if p.waits == 0 && u+1 < e.copies() {
+		p.waits = x
+		return
+	}
+	other := x
+	if p.waits != 0 {
+		other, p.waits = p.waits, 0
+	}
+	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(other), r(x))
+	e.assign(val{p.nan}, val{e.combineMask(ir.Or, p.nan, nan)}, true)
 }
 
 // join combines what has been accumulated.

@@ -3,6 +3,7 @@ package x86
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
@@ -69,12 +70,35 @@ func (e *emitter) startPartials(l *loop.Loop, sums []*loop.Acc, copies int) map[
 		for range copies {
 			p.vals = append(p.vals, e.fresh(id))
 		}
-		if s.Local.DType.Compute() == ir.F32 && (s.Op == ir.Max || s.Op == ir.Min) {
-			p.nan = e.fresh(val{e.constMask(false)})[0]
+		if isExtreme(s) {
+			if before := e.sameOperand(l, s); before != nil && all[before.Local] != nil {
+				p.nan, p.told = all[before.Local].nan, s
+			} else {
+				p.nan = e.fresh(val{e.constMask(false)})[0]
+			}
 		}
 		all[s.Local] = p
 	}
 	return all
+}
+
+// isExtreme tells whether s finds the largest or smallest f32.
+func isExtreme(s *loop.Acc) bool {
+	return s.Local.DType.Compute() == ir.F32 && (s.Op == ir.Max || s.Op == ir.Min)
+}
+
+// sameOperand is the statement of l just before s if it finds an extreme of the
+// same values.
+func (e *emitter) sameOperand(l *loop.Loop, s *loop.Acc) *loop.Acc {
+	at := slices.Index(l.Body, loop.Stmt(s))
+	if at < 1 {
+		return nil
+	}
+	before, ok := l.Body[at-1].(*loop.Acc)
+	if !ok || !isExtreme(before) || e.graph.node(before.Value) != e.graph.node(s.Value) {
+		return nil
+	}
+	return before
 }
 
 func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {

@@ -2,6 +2,7 @@ package x86
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -55,3 +56,50 @@ func TestOddOneOut(t *testing.T) {
 		}
 	})
 }
+
+const extremes = `kernel "extremes"
+symbol N 0 1000
+param x f32[N] read
+param most f32[1] write
+param least f32[1] write
+param both f32[1] write
+m = f32(-inf)
+l = f32(inf)
+b = f32(-inf)
+for vector i < size(N) {
+	m max= x[i]
+	l min= x[i]
+	b max= neg(x[i])
+	b max= x[i]
+}
+most[0] = m
+least[0] = l
+both[0] = b
+`
+
+// A NaN comes through from every place, to all who look at the values it is
+// among.
+func TestExtremeOfNaN(t *testing.T) {
+	k := parse(t, extremes)
+	eachISA(t, func(t *testing.T, isa ISA) {
+		for _, n := range []int{1, 16, 64, 67, 131} {
+			for at := -1; at < n; at++ {
+				x := make([]byte, 4*n)
+				for i := range n {
+					v := float32(i)
+					if i == at {
+						v = float32(math.NaN())
+					}
+					binary.LittleEndian.PutUint32(x[4*i:], math.Float32bits(v))
+				}
+				test := &looptest.Case{Kernel: k}
+				test.Args.Sizes = ir.Env{"N": n}
+				test.Args.Buffers = [][]byte{x, make([]byte, 4), make([]byte, 4), make([]byte, 4)}
+				if err := checkCase(test, isa); err != nil {
+					t.Fatalf("%d of %d: %v", at, n, err)
+				}
+			}
+		}
+	})
+}
+

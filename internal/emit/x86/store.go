@@ -50,12 +50,20 @@ func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 		return
 	}
 	var x reg
-	if d == ir.Bool {
+	cuts := a.unit() && e.storeCuts(value)
+	switch {
+	case d == ir.Bool:
 		x = e.maskOf(value, u)
-	} else {
+	case cuts:
+		x = e.floatToUnsigned(value.args[0], u)
+	default:
 		x = e.vec(uncast(value), u)
 	}
 	if e.stopped() {
+		return
+	}
+	if cuts {
+		e.do(cutStores[d], e.address(param, a, u), r(x)).mask = k
 		return
 	}
 	if !a.unit() {
@@ -70,6 +78,15 @@ func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 	} else {
 		e.storeLanes2(d, m, x, k)
 	}
+}
+
+// cutStores write lanes of u32, and the largest narrow number for what is larger.
+var cutStores = map[ir.DType]asm.Op{ir.U8: asm.VPMOVUSDB, ir.U16: asm.VPMOVUSDW}
+
+// storeCuts tells whether n is a cast of a float that such a store ends.
+func (e *emitter) storeCuts(n *node) bool {
+	return e.isa == AVX512 && n.Kind == loop.KindApply && n.Op == ir.Cast && n.uses <= 1 &&
+		n.args[0].DType.Compute() == ir.F32 && cutStores[n.DType] != 0
 }
 
 // storeLanes writes lanes one after the other, with AVX-512.
