@@ -38,6 +38,27 @@ func (g *Gemm) StoreAt() (Plain, bool) {
 	return Plain{}, false
 }
 
+// Beside is a matrix of 4-byte elements that the epilogue reads at the place of
+// each result, such as a residual: the first whose rows lie apart from each
+// other and whose columns side by side.
+func (g *Gemm) Beside() (p Plain, ok bool) {
+	look := func(e *loop.Expr) {
+		at, plain := g.plainLoad(e, g.Row, g.Col)
+		if plain && !ok && e.DType.Size() == 4 && at.Col.IsInt(1) && !at.Row.IsInt(0) {
+			p, ok = at, true
+		}
+	}
+	for _, s := range g.Epilogue {
+		switch s := s.(type) {
+		case *loop.Set:
+			s.Value.Walk(look)
+		case *loop.Store:
+			s.Value.Walk(look)
+		}
+	}
+	return p, ok
+}
+
 func (g *Gemm) plainLoad(e *loop.Expr, row, col *loop.Var) (Plain, bool) {
 	if e.Kind != loop.KindLoad || len(e.Args) != 1 {
 		return Plain{}, false

@@ -19,9 +19,11 @@ type gemmKernel struct {
 	// An operand that lies in memory as the tile kernels read it is used in
 	// place. A nil part is never needed.
 	x, y, out    template.Plain
-	yRows        bool // Y lies by rows: may be used in place
-	sharedY      bool // all batches have the same Y
-	plainOut     bool // out is where rows of f32 or i32 are written
+	beside       template.Plain // what the epilogue reads
+	yRows        bool           // Y lies by rows: may be used in place
+	sharedY      bool           // all batches have the same Y
+	plainOut     bool           // out is where rows of f32 or i32 are written
+	hasBeside    bool
 	packX, packY *part
 	finish       *part
 	transpose    uintptr // Y lies by columns: code that turns them; else 0
@@ -48,6 +50,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	k.out, plain = g.StoreAt()
 	sums := g.DType.Compute()
 	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType.Size() == sums.Size()
+	k.beside, k.hasBeside = g.Beside()
 	if !k.plainOut || !g.Bare() || g.DType != sums {
 		var err error
 		if k.finish, err = c.part(g.Finish()); err != nil {

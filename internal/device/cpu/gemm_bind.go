@@ -70,6 +70,9 @@ func (s *gemmStep) strides() (err error) {
 	if k.plainOut {
 		both(k.out, &s.rowOut, &one)
 	}
+	if k.hasBeside {
+		both(k.beside, &s.rowBeside, &one)
+	}
 	return err
 }
 

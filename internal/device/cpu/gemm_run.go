@@ -27,6 +27,7 @@ type gemmStep struct {
 	sizeX, sizeY                   int // bytes of their elements
 	strideA                        int // of packed rows of X, in lanes
 	strideC                        int // of unfinished sums
+	rowBeside                      int // of what the epilogue reads
 
 	workers []gemmWorker
 }
@@ -82,6 +83,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 				return err
 			}
 			s.placeC(w, b, at.out, r0, col0)
+			s.placeBeside(w, at.beside, r0, col0, kb == s.kBlocks-1)
 			w.args.B = panels
 			s.kernel.tiles.run(&w.args, r1-r0, col1-col0)
 			if s.kernel.finish != nil && kb == s.kBlocks-1 {
@@ -106,7 +108,7 @@ func (s *gemmStep) setK(w *gemmWorker, k0, k1 int) {
 }
 
 // addresses are those of one batch's matrices, of what is used in place.
-type addresses struct{ x, y, out unsafe.Pointer }
+type addresses struct{ x, y, out, beside unsafe.Pointer }
 
 func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	k := s.kernel
@@ -118,6 +120,9 @@ func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	}
 	if err == nil && k.plainOut {
 		a.out, err = s.base(k.out, batch)
+	}
+	if err == nil && k.hasBeside {
+		a.beside, err = s.base(k.beside, batch)
 	}
 	return a, err
 }
@@ -167,6 +172,14 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, col in
 	w.args.C, w.args.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
 	if !s.kernel.plainOut {
 		w.args.Ahead, w.args.LDAhead = w.args.C, w.args.LDC
+	}
+}
+
+// placeBeside has what the epilogue reads fetched during the last block of k.
+func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col int, last bool) {
+	w.args.Beside, w.args.LDBeside = nil, 0
+	if beside != nil && last {
+		w.args.Beside, w.args.LDBeside = unsafe.Add(beside, 4*(row*s.rowBeside+col)), uintptr(4*s.rowBeside)
 	}
 }
 

@@ -110,6 +110,9 @@ func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
 	}
 	tail.C = unsafe.Add(args.C, 4*(cols-rest))
 	tail.Ahead = unsafe.Add(args.Ahead, 4*(cols-rest))
+	if args.Beside != nil { // or a pointer would be no address
+		tail.Beside = unsafe.Add(args.Beside, 4*(cols-rest))
+	}
 	tail.Panels = 1
 	vectors := ceilDiv(rest, t.lanes)
 	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)

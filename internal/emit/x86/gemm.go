@@ -83,6 +83,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
+// Beside is laid out so too: what an epilogue reads for each element, such as a
+// residual. With LDBeside = 0 there is none.
 type GemmArgs struct {
 	A, B, C              unsafe.Pointer
 	LDA, LDC             uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
@@ -93,36 +95,41 @@ type GemmArgs struct {
 	Continue             uintptr
 	Ahead                unsafe.Pointer
 	LDAhead              uintptr
+	Beside               unsafe.Pointer
+	LDBeside             uintptr
 	Part                 uintptr
 	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 
 	// Where the next panel is, for the kernel alone: at last behind what the
 	// pointers above point to.
-	nextB, nextC, nextAhead, panels uintptr
+	nextB, nextC, nextAhead, nextBeside, panels uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
 const (
-	gemmA        = 0
-	gemmB        = 8
-	gemmC        = 16
-	gemmLDA      = 24
-	gemmLDC      = 32
-	gemmLDB      = 40
-	gemmVectorB  = 48
-	gemmPanelB   = 56
-	gemmPanels   = 64
-	gemmBlocks   = 72
-	gemmRest     = 80
-	gemmContinue = 88
-	gemmAhead    = 96
-	gemmLDAhead  = 104
-	gemmPart     = 112
-	gemmMask     = 120
-	gemmNextB    = 152
-	gemmNextC    = 160
-	gemmNextRow  = 168 // Ahead's
-	gemmLeft     = 176 // panels
+	gemmA          = 0
+	gemmB          = 8
+	gemmC          = 16
+	gemmLDA        = 24
+	gemmLDC        = 32
+	gemmLDB        = 40
+	gemmVectorB    = 48
+	gemmPanelB     = 56
+	gemmPanels     = 64
+	gemmBlocks     = 72
+	gemmRest       = 80
+	gemmContinue   = 88
+	gemmAhead      = 96
+	gemmLDAhead    = 104
+	gemmBeside     = 112
+	gemmLDBeside   = 120
+	gemmPart       = 128
+	gemmMask       = 136
+	gemmNextB      = 168
+	gemmNextC      = 176
+	gemmNextRow    = 184 // Ahead's
+	gemmNextBeside = 192
+	gemmLeft       = 200 // panels
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

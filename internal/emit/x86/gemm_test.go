@@ -26,9 +26,9 @@ func TestGemmArgs(t *testing.T) {
 		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
-		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
-		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
+		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "nextBeside": {unsafe.Offsetof(g.nextBeside), gemmNextBeside}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
 		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
 		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount},
 	} {
@@ -324,6 +324,9 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		return binary.LittleEndian.Uint32(four[:])
 	}
 	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), mem[2].Pointer()
+	if c.again { // what is fetched beside changes nothing
+		args.Beside, args.LDBeside = args.C, args.LDC
+	}
 	want := make([]uint32, len(f[2]))
 	for r := range c.rows {
 		for j := range total {

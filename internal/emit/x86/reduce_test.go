@@ -102,4 +102,3 @@ func TestExtremeOfNaN(t *testing.T) {
 		}
 	})
 }
-

@@ -3,36 +3,49 @@ mov r9, qword ptr [rdi + 40]
 mov rbx, qword ptr [rdi + 48]
 lea rsi, [rbx + 2*rbx]
 mov rax, qword ptr [rdi + 8]
-mov qword ptr [rdi + 152], rax
-mov rax, qword ptr [rdi + 16]
-mov qword ptr [rdi + 160], rax
-mov rax, qword ptr [rdi + 96]
 mov qword ptr [rdi + 168], rax
-mov rax, qword ptr [rdi + 64]
+mov rax, qword ptr [rdi + 16]
 mov qword ptr [rdi + 176], rax
-kmovw k1, word ptr [rdi + 120]
+mov rax, qword ptr [rdi + 96]
+mov qword ptr [rdi + 184], rax
+mov rax, qword ptr [rdi + 112]
+mov qword ptr [rdi + 192], rax
+mov rax, qword ptr [rdi + 64]
+mov qword ptr [rdi + 200], rax
+kmovw k1, word ptr [rdi + 136]
 L1:
 vpxor xmm0, xmm0, xmm0
 vpxor xmm1, xmm1, xmm1
 vpxor xmm2, xmm2, xmm2
 vpxor xmm3, xmm3, xmm3
-mov r15, qword ptr [rdi + 168]
+cmp qword ptr [rdi + 120], 0
+je L2
+mov r15, qword ptr [rdi + 192]
+mov rcx, qword ptr [rdi + 120]
+prefetchw byte ptr [r15]
+prefetchw byte ptr [r15 + 64]
+add r15, rcx
+prefetchw byte ptr [r15]
+prefetchw byte ptr [r15 + 64]
+add qword ptr [rdi + 192], 128
+L2:
+mov r15, qword ptr [rdi + 184]
 mov rcx, qword ptr [rdi + 104]
 prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
 add r15, rcx
 prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
-add qword ptr [rdi + 168], 128
-mov rdx, qword ptr [rdi + 152]
+add qword ptr [rdi + 184], 128
+mov rdx, qword ptr [rdi + 168]
 mov rax, qword ptr [rdi + 56]
-add qword ptr [rdi + 152], rax
+add qword ptr [rdi + 168], rax
 mov r10, qword ptr [rdi]
 mov rax, qword ptr [rdi + 72]
 test rax, rax
-je L2
+je L3
 .balign 32
-L3:
+L4:
 vmovups zmm4, zmmword ptr [rdx]
 vmovups zmm5 {k1} {z}, zmmword ptr [rdx + rbx]
 add rdx, r9
@@ -71,13 +84,13 @@ vfmadd231ps zmm2, zmm7, zmm4
 vfmadd231ps zmm3, zmm7, zmm5
 add r10, 16
 sub rax, 1
-jne L3
-L2:
+jne L4
+L3:
 mov rax, qword ptr [rdi + 80]
 test rax, rax
-je L4
+je L5
 .balign 32
-L5:
+L6:
 vmovups zmm4, zmmword ptr [rdx]
 vmovups zmm5 {k1} {z}, zmmword ptr [rdx + rbx]
 add rdx, r9
@@ -89,11 +102,11 @@ vfmadd231ps zmm2, zmm7, zmm4
 vfmadd231ps zmm3, zmm7, zmm5
 add r10, 4
 sub rax, 1
-jne L5
-L4:
+jne L6
+L5:
 cmp qword ptr [rdi + 88], 0
-je L6
-mov r15, qword ptr [rdi + 160]
+je L7
+mov r15, qword ptr [rdi + 176]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmm4, zmmword ptr [r15]
 vaddps zmm0, zmm4, zmm0
@@ -104,16 +117,16 @@ vmovups zmm4, zmmword ptr [r15]
 vaddps zmm2, zmm4, zmm2
 vmovups zmm5 {k1} {z}, zmmword ptr [r15 + 64]
 vaddps zmm3, zmm5, zmm3
-L6:
-mov r15, qword ptr [rdi + 160]
+L7:
+mov r15, qword ptr [rdi + 176]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmmword ptr [r15], zmm0
 vmovups zmmword ptr [r15 + 64] {k1}, zmm1
 add r15, rcx
 vmovups zmmword ptr [r15], zmm2
 vmovups zmmword ptr [r15 + 64] {k1}, zmm3
-add qword ptr [rdi + 160], 128
-sub qword ptr [rdi + 176], 1
+add qword ptr [rdi + 176], 128
+sub qword ptr [rdi + 200], 1
 jne L1
 vzeroupper
 ret
