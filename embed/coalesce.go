@@ -99,8 +99,8 @@ func (c *coalescer) gather() {
 // full tells whether those who wait fill a batch. The caller holds mu.
 func (c *coalescer) full() bool {
 	tokens := 0
-	for _, r := range c.waiting {
-		tokens += r.tokens
+	for _, waits := range c.waiting {
+		tokens += waits.tokens
 	}
 	return tokens >= c.tokens
 }

@@ -35,12 +35,12 @@ func TestCoalesceGather(t *testing.T) {
 	}{
 		{"they come", 4, time.Hour, [][]int{{4, 1}}},
 		{"the time is over", 4, 0, [][]int{{4}, {1}}},
-		{"full", 10, time.Hour, [][]int{{10}, {1}}},
+		{"full", 10, 3 * time.Second, [][]int{{10}, {1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := newEcho(10, func() {})
 			e.expected, e.until = 2, time.Now().Add(test.left)
-			first := make(chan error, 1)
+			first, start := make(chan error, 1), time.Now()
 			ask := func(tokens int) error {
 				_, err := e.do(context.Background(), [][]int32{text(1, tokens)}, tokens)
 				return err
@@ -55,8 +55,8 @@ func TestCoalesceGather(t *testing.T) {
 				}
 			} else if err := <-first; err != nil {
 				t.Fatal(err)
-			} else {
-				first <- nil
+			} else if first <- nil; time.Since(start) > 2*time.Second {
+				t.Error("the first waited")
 			}
 			if err := ask(1); err != nil {
 				t.Error(err)
@@ -68,5 +68,22 @@ func TestCoalesceGather(t *testing.T) {
 				t.Errorf("batches %v, want %v", e.batches, test.want)
 			}
 		})
+	}
+}
+
+// A leader whose batch is done expects its callers again, and each that asks is
+// expected no more.
+func TestCoalesceServed(t *testing.T) {
+	e := newEcho(10, func() {})
+	ask := func() {
+		if _, err := e.do(context.Background(), [][]int32{text(1, 1)}, 1); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 3 {
+		ask()
+		if e.expected != 1 {
+			t.Fatalf("after a batch of one, %d callers are expected", e.expected)
+		}
 	}
 }

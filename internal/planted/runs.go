@@ -125,6 +125,18 @@ var runDefects = []Defect{
 		Package: "embed", Run: "TestCoalesceLeaveLeading",
 	},
 	{
+		Name: "coalescer-waits-where-full", File: "embed/coalesce.go",
+		Old:     "c.expected > 0 && !c.full() && time",
+		New:     "c.expected > 0 && time",
+		Package: "embed", Run: "TestCoalesceGather",
+	},
+	{
+		Name: "coalescer-waits-for-nobody", File: "embed/coalesce.go",
+		Old:     "	c.expected = len(batch)\n",
+		New:     "",
+		Package: "embed", Run: "TestCoalesceServed",
+	},
+	{
 		Name: "size-class-too-small", File: "internal/jit/memory.go",
 		Old:     "return roundToPage((n + step - 1) / step * step)",
 		New:     "return roundToPage(n / step * step)",
