@@ -219,12 +219,11 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 	g.SetK(steps)
 	g.Continue = 0
 	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(s.element*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*steps)
-	g.LDC, g.LDAhead = uintptr(4*strideS), uintptr(4*strideS)
+	g.LDC = uintptr(4 * strideS)
 	s.eachTile(k, func(r, n int) {
 		g.A = unsafe.Add(rows, s.element*stride*r)
 		g.B = unsafe.Add(w.keys, 4*col*steps)
 		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
-		g.Ahead = g.C
 		s.tiles.run(g, n, k.to-col)
 	})
 	return nil
@@ -311,14 +310,13 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		g.Continue = 1
 	}
 	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*s.steps(k.keys))
-	g.LDC, g.LDAhead = uintptr(4*s.rowState), uintptr(4*s.rowState)
+	g.LDC = uintptr(4 * s.rowState)
 	tile := func(r, rows, from, to int) {
 		step := from / s.group
 		g.SetK(s.steps(to) - step)
 		g.A = unsafe.Add(w.scores, 4*(r*strideS+step))
 		g.B = unsafe.Add(w.values, 4*stride*step)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
-		g.Ahead = g.C
 		s.tiles.run(g, rows, s.work.VWidth)
 	}
 	a := &s.work.Attr

@@ -161,7 +161,7 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, col in
 	if s.kernel.plainOut {
 		w.args.Ahead, w.args.LDAhead = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
 	}
-	if s.kernel.finish == nil {
+	if s.kernel.finish == nil { // then it is plain
 		w.args.C, w.args.LDC = w.args.Ahead, w.args.LDAhead
 		return
 	}
@@ -170,9 +170,6 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, col in
 		above = row - s.row(b.row0)
 	}
 	w.args.C, w.args.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
-	if !s.kernel.plainOut {
-		w.args.Ahead, w.args.LDAhead = w.args.C, w.args.LDC
-	}
 }
 
 // placeBeside has what the epilogue reads fetched during the last block of k.

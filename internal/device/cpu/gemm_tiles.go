@@ -109,9 +109,10 @@ func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
 		tail.B = unsafe.Add(args.B, n*int(args.PanelB))
 	}
 	tail.C = unsafe.Add(args.C, 4*(cols-rest))
-	tail.Ahead = unsafe.Add(args.Ahead, 4*(cols-rest))
-	if args.Beside != nil { // or a pointer would be no address
-		tail.Beside = unsafe.Add(args.Beside, 4*(cols-rest))
+	for _, p := range []*unsafe.Pointer{&tail.Ahead, &tail.Beside} {
+		if *p != nil { // else it would become no address
+			*p = unsafe.Add(*p, 4*(cols-rest))
+		}
 	}
 	tail.Panels = 1
 	vectors := ceilDiv(rest, t.lanes)

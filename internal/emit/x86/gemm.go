@@ -84,7 +84,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.
 // Beside is laid out so too: what an epilogue reads for each element, such as a
-// residual. With LDBeside = 0 there is none.
+// residual. With LDAhead or LDBeside 0 there is no such matrix: C may be memory
+// that is hot already.
 type GemmArgs struct {
 	A, B, C              unsafe.Pointer
 	LDA, LDC             uintptr // bytes from row to row; LDA of a kernel by columns: from k to k

@@ -181,24 +181,24 @@ func (t *tileGen) finish() {
 // some thousand cycles later. What is read is fetched as if to be written, too:
 // on Zen 4 an ordinary fetch leaves two thirds of it to be waited for.
 func (t *tileGen) fetchAhead() {
-	none := t.NewLabel()
-	t.Op(asm.CMP, asm.Ptr(gArgs, gemmLDBeside), asm.Imm(0))
-	t.J(asm.EQ, none)
 	t.fetch(gemmNextBeside, gemmLDBeside)
-	t.Bind(none)
 	t.fetch(gemmNextRow, gemmLDAhead)
 }
 
-// fetch fetches a tile's rows of one of the matrices laid out as C, and goes on
-// to the next tile.
+// fetch fetches a tile's rows of one of the matrices laid out as C, if it is
+// there, and goes on to the next tile.
 func (t *tileGen) fetch(matrix, pitch int) {
 	const line = 64
+	none := t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, pitch), asm.Imm(0))
+	t.J(asm.EQ, none)
 	t.walk(matrix, pitch, func(int) {
 		for at := 0; at < t.width(); at += line {
 			t.Op(asm.PREFETCHW, asm.Ptr(gRow, at))
 		}
 	})
 	t.Op(asm.ADD, asm.Ptr(gArgs, matrix), asm.Imm(t.width()))
+	t.Bind(none)
 }
 
 // walk calls f for every row while gRow is at its start, in the matrix and with

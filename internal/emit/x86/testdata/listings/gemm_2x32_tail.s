@@ -29,6 +29,8 @@ prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
 add qword ptr [rdi + 192], 128
 L2:
+cmp qword ptr [rdi + 104], 0
+je L3
 mov r15, qword ptr [rdi + 184]
 mov rcx, qword ptr [rdi + 104]
 prefetchw byte ptr [r15]
@@ -37,15 +39,16 @@ add r15, rcx
 prefetchw byte ptr [r15]
 prefetchw byte ptr [r15 + 64]
 add qword ptr [rdi + 184], 128
+L3:
 mov rdx, qword ptr [rdi + 168]
 mov rax, qword ptr [rdi + 56]
 add qword ptr [rdi + 168], rax
 mov r10, qword ptr [rdi]
 mov rax, qword ptr [rdi + 72]
 test rax, rax
-je L3
+je L4
 .balign 32
-L4:
+L5:
 vmovups zmm4, zmmword ptr [rdx]
 vmovups zmm5 {k1} {z}, zmmword ptr [rdx + rbx]
 add rdx, r9
@@ -84,13 +87,13 @@ vfmadd231ps zmm2, zmm7, zmm4
 vfmadd231ps zmm3, zmm7, zmm5
 add r10, 16
 sub rax, 1
-jne L4
-L3:
+jne L5
+L4:
 mov rax, qword ptr [rdi + 80]
 test rax, rax
-je L5
+je L6
 .balign 32
-L6:
+L7:
 vmovups zmm4, zmmword ptr [rdx]
 vmovups zmm5 {k1} {z}, zmmword ptr [rdx + rbx]
 add rdx, r9
@@ -102,10 +105,10 @@ vfmadd231ps zmm2, zmm7, zmm4
 vfmadd231ps zmm3, zmm7, zmm5
 add r10, 4
 sub rax, 1
-jne L6
-L5:
+jne L7
+L6:
 cmp qword ptr [rdi + 88], 0
-je L7
+je L8
 mov r15, qword ptr [rdi + 176]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmm4, zmmword ptr [r15]
@@ -117,7 +120,7 @@ vmovups zmm4, zmmword ptr [r15]
 vaddps zmm2, zmm4, zmm2
 vmovups zmm5 {k1} {z}, zmmword ptr [r15 + 64]
 vaddps zmm3, zmm5, zmm3
-L7:
+L8:
 mov r15, qword ptr [rdi + 176]
 mov rcx, qword ptr [rdi + 32]
 vmovups zmmword ptr [r15], zmm0
