@@ -180,6 +180,7 @@ func (s *attentionStep) memory(r *binding) error {
 		}
 		w.ranges, w.started = make([][2]int64, s.blockRows), make([]bool, group*ceilDiv(s.chunk, s.blockRows))
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
+		w.gemm.StepC = uintptr(4 * width)
 		for _, c := range calls {
 			if c.part == nil {
 				continue

@@ -224,7 +224,7 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 		g.A = unsafe.Add(rows, s.element*stride*r)
 		g.B = unsafe.Add(w.keys, 4*col*steps)
 		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
-		s.tiles.run(g, n, k.to-col)
+		s.tiles.run(g, 1, n, k.to-col)
 	})
 	return nil
 }
@@ -317,7 +317,7 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		g.A = unsafe.Add(w.scores, 4*(r*strideS+step))
 		g.B = unsafe.Add(w.values, 4*stride*step)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
-		s.tiles.run(g, rows, s.work.VWidth)
+		s.tiles.run(g, 1, rows, s.work.VWidth)
 	}
 	a := &s.work.Attr
 	if w.finite() || !a.Causal && a.Window == 0 {

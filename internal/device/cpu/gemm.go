@@ -53,13 +53,16 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	k.beside, k.hasBeside = g.Beside()
 	if !k.plainOut || !g.Bare() || g.DType != sums {
 		var err error
-		if k.finish, err = c.part(g.Finish()); err != nil {
+		if k.finish, err = c.partBehindTiles(g.Finish()); err != nil {
 			return nil, err
 		}
 	}
 	k.constY = newConstY(g, fmt.Sprint(format.Group()))
 	return k, nil
 }
+
+// handsOver tells that tile kernels run the epilogue.
+func (k *gemmKernel) handsOver() bool { return k.finish != nil && k.finish.generic == nil }
 
 // operands chooses how X and Y are read.
 func (k *gemmKernel) operands(c *compiler, format x86.GemmFormat) (err error) {

@@ -109,6 +109,9 @@ func (s *gemmStep) memory(r *binding) error {
 	k, tile := s.kernel, s.kernel.tiles.Tile
 	pad := s.lanes // keeps rows of the panels from colliding
 	s.strideA, s.strideC = s.maxK()*k.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
+	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
+		s.strideC = s.width
+	}
 	packB := s.packedB == nil && !s.directB
 	size := 0
 	room := func(used bool, bytes int) (at int) {
@@ -157,6 +160,9 @@ func (s *gemmStep) memory(r *binding) error {
 			if *call.to(w), err = call.part.call(r, unsafe.Add(own[i], call.at)); err != nil {
 				return err
 			}
+		}
+		if k.handsOver() {
+			w.finish.behind(&w.args)
 		}
 	}
 	return nil

@@ -22,12 +22,30 @@ type part struct {
 	offset int
 	spill  int
 	layout x86.Layout
+	tile   finishWords // of a part behind tiles
 
 	generic *generic.Func // set instead of code
 }
 
+// finishWords are the words of an argument block that x86.FinishLayout adds.
+type finishWords struct{ args, spare int }
+
+// partBehindTiles is a part that tile kernels run, see x86.GemmFinish, if it is
+// in machine code.
+func (c *compiler) partBehindTiles(t *template.Part) (*part, error) {
+	p := &part{Part: t}
+	p.layout, p.tile.args, p.tile.spare = x86.FinishLayout(t.Kernel)
+	return p, c.emitPart(p, x86.EmitFinish)
+}
+
 func (c *compiler) part(t *template.Part) (*part, error) {
-	p := &part{Part: t, symbols: t.Kernel.Symbols(), slab: c.slab, layout: x86.LayoutOf(t.Kernel)}
+	p := &part{Part: t, layout: x86.LayoutOf(t.Kernel)}
+	return p, c.emitPart(p, x86.Emit)
+}
+
+func (c *compiler) emitPart(p *part, emit func(*loop.Kernel, x86.ISA) (*x86.Code, error)) error {
+	t := p.Part
+	p.symbols, p.slab = t.Kernel.Symbols(), c.slab
 	for s := range p.at {
 		p.at[s] = -1
 		for i, sym := range p.symbols {
@@ -37,23 +55,23 @@ func (c *compiler) part(t *template.Part) (*part, error) {
 		}
 	}
 	if c.machine {
-		code, err := x86.Emit(loop.Expand(t.Kernel), c.isa)
+		code, err := emit(loop.Expand(t.Kernel), c.isa)
 		if err == nil {
 			p.offset, p.spill = c.slab.add(code.Text), code.SpillBytes
 			c.list(t.Kernel.Name, code)
-			return p, nil
+			return nil
 		}
 		if !errors.Is(err, x86.ErrUnsupported) {
-			return nil, err
+			return err
 		}
 	}
 	f, err := generic.Compile(t.Kernel)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.generic = f
 	c.generic = append(c.generic, t.Kernel.Name)
-	return p, nil
+	return nil
 }
 
 // partCall is a part with the arguments of one worker.
@@ -108,6 +126,22 @@ func (c *partCall) set(s template.PartSize, v int) {
 	default:
 		c.args.Sizes[at] = int64(v)
 	}
+}
+
+// behind prepares tile kernels that are called with g for running the part.
+func (c *partCall) behind(g *x86.GemmArgs) {
+	p := c.part
+	word := func(s template.PartSize) uintptr {
+		if p.at[s] < 0 {
+			return uintptr(8 * p.tile.spare)
+		}
+		return uintptr(8 * (p.layout.Symbols + p.at[s]))
+	}
+	c.block[p.tile.args] = uint64(uintptr(unsafe.Pointer(g)))
+	f := &g.Finish
+	f.Block = uintptr(unsafe.Pointer(&c.block[0]))
+	f.At[x86.FinishRow], f.At[x86.FinishCol], f.At[x86.FinishEnd] = word(template.FirstRow), word(template.FirstCol), word(template.EndCol)
+	f.At[x86.FinishPanel] = uintptr(8 * (p.layout.Params + p.Panel))
 }
 
 // panel says where the panel lies and how many bytes it has.

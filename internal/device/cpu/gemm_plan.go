@@ -116,8 +116,20 @@ func (p *gemmPlan) area(task int) area {
 	}
 }
 
-// row is the first row of a row panel.
-func (p *gemmPlan) row(panel int) int { return p.rows * panel / p.rowPanels }
+// row is the first row of a row panel: the first ones have a row more, if all
+// cannot be equal.
+func (p *gemmPlan) row(panel int) int {
+	return p.rows/p.rowPanels*panel + min(panel, p.rows%p.rowPanels)
+}
+
+// sameHeight counts the row panels from one to end that are as high as the
+// first of them.
+func (p *gemmPlan) sameHeight(panel, end int) int {
+	if higher := p.rows % p.rowPanels; panel < higher {
+		end = min(end, higher)
+	}
+	return end - panel
+}
 
 // kStart is the first step of a block of k.
 func (p *gemmPlan) kStart(block int) int { return min(p.steps, block*template.SumBlock) }

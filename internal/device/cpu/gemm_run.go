@@ -24,10 +24,11 @@ type gemmStep struct {
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
-	sizeX, sizeY                   int // bytes of their elements
-	strideA                        int // of packed rows of X, in lanes
-	strideC                        int // of unfinished sums
-	rowBeside                      int // of what the epilogue reads
+	sizeX, sizeY                   int  // bytes of their elements
+	strideA                        int  // of packed rows of X, in lanes
+	strideC                        int  // of unfinished sums
+	tileC                          bool // these are those of one tile, finished at once
+	rowBeside                      int  // of what the epilogue reads
 
 	workers []gemmWorker
 }
@@ -77,16 +78,19 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 		}
 		s.setK(w, k0, k1)
 		w.args.Continue = uintptr(kb)
-		for i := b.row0; i < b.row1; i++ {
+		last := kb == s.kBlocks-1
+		s.placeFinish(w, b.batch0, last)
+		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
 			if err := s.placeA(w, at.x, b.batch0, r0, r1, k0, k1); err != nil {
 				return err
 			}
-			s.placeC(w, b, at.out, r0, col0)
-			s.placeBeside(w, at.beside, r0, col0, kb == s.kBlocks-1)
-			w.args.B = panels
-			s.kernel.tiles.run(&w.args, r1-r0, col1-col0)
-			if s.kernel.finish != nil && kb == s.kBlocks-1 {
+			s.placeC(w, b, at.out, r0, r1-r0, col0)
+			s.placeBeside(w, at.beside, r0, col0, last)
+			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
+			n = s.together(i, b, k1-k0)
+			s.kernel.tiles.run(&w.args, n, r1-r0, col1-col0)
+			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err
 				}
@@ -105,6 +109,21 @@ func (s *gemmStep) setK(w *gemmWorker, k0, k1 int) {
 	}
 	w.args.SetK(k1 - k0)
 	w.args.SetPart(part)
+}
+
+// callSteps is the vectors of results times steps of k that a call of the tile
+// kernels may compute, as the collector waits for its end: about 50 microseconds.
+const callSteps = 180_000
+
+// together is the number of row panels from i on that one call computes.
+func (s *gemmStep) together(i int, b area, steps int) int {
+	k := s.kernel
+	if k.packX != nil || s.copyX || k.finish != nil && !k.handsOver() {
+		return 1 // each is prepared or finished for itself
+	}
+	height := s.row(i+1) - s.row(i)
+	most := callSteps / (height * k.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
+	return max(1, min(most, s.sameHeight(i, b.row1)))
 }
 
 // addresses are those of one batch's matrices, of what is used in place.
@@ -156,20 +175,26 @@ func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsa
 	return w.b, s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, room)
 }
 
-// placeC says where the sums of a row panel go, and the results after them.
-func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, col int) {
+// placeC says where the sums of row panels of a height go, and the results after
+// them.
+func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height, col int) {
+	g := &w.args
 	if s.kernel.plainOut {
-		w.args.Ahead, w.args.LDAhead = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
+		g.Ahead, g.LDAhead = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
 	}
 	if s.kernel.finish == nil { // then it is plain
-		w.args.C, w.args.LDC = w.args.Ahead, w.args.LDAhead
-		return
+		g.C, g.LDC = g.Ahead, g.LDAhead
+	} else {
+		above := 0
+		if s.kBlocks > 1 {
+			above = row - s.row(b.row0)
+		}
+		g.C, g.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
 	}
-	above := 0
-	if s.kBlocks > 1 {
-		above = row - s.row(b.row0)
+	g.StepC, g.RowsC = uintptr(4*s.width), uintptr(height)*g.LDC
+	if s.tileC {
+		g.StepC, g.RowsC = 0, 0
 	}
-	w.args.C, w.args.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
 }
 
 // placeBeside has what the epilogue reads fetched during the last block of k.
@@ -177,6 +202,17 @@ func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col in
 	w.args.Beside, w.args.LDBeside = nil, 0
 	if beside != nil && last {
 		w.args.Beside, w.args.LDBeside = unsafe.Add(beside, 4*(row*s.rowBeside+col)), uintptr(4*s.rowBeside)
+	}
+}
+
+// placeFinish has the tile kernels run the epilogue, or not yet.
+func (s *gemmStep) placeFinish(w *gemmWorker, batch int, last bool) {
+	f := &w.args.Finish
+	f.Entry = 0
+	if last && s.kernel.handsOver() {
+		f.Entry = w.finish.entry
+		w.finish.set(template.AtBatch, batch)
+		w.finish.set(template.Stride, s.strideC)
 	}
 }
 

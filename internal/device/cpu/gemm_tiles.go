@@ -88,36 +88,37 @@ func mapTiles(isa x86.ISA, format x86.GemmFormat, tile x86.GemmTile, columns boo
 // width is the columns of a whole panel.
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 
-// run computes rows x cols results side by side: panels of B as wide as a tile
-// and, where cols is no multiple of their width, a tail. VectorB 0 stands for
-// vectors side by side.
-func (t *tileSet) run(args *x86.GemmArgs, rows, cols int) {
+// run computes cols results side by side in each of rowPanels times rows rows:
+// panels of B as wide as a tile and, where cols is no multiple of their width, a
+// tail, for which args are changed. VectorB 0 stands for vectors side by side.
+func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	if args.VectorB == 0 {
 		args.VectorB = uintptr(4 * t.lanes)
 	}
-	n := cols / t.width()
+	args.RowPanels = uintptr(rowPanels)
+	n, rest := cols/t.width(), cols%t.width()
 	if n > 0 {
-		args.Panels = uintptr(n)
+		args.Panels, args.Finish.Cols = uintptr(n), uintptr(t.width())
 		jit.Call(t.full[rows], unsafe.Pointer(args))
 	}
-	rest := cols % t.width()
 	if rest == 0 {
 		return
 	}
-	tail := *args
 	if args.B != nil { // there is something to read
-		tail.B = unsafe.Add(args.B, n*int(args.PanelB))
+		args.B = unsafe.Add(args.B, n*int(args.PanelB))
 	}
-	tail.C = unsafe.Add(args.C, 4*(cols-rest))
-	for _, p := range []*unsafe.Pointer{&tail.Ahead, &tail.Beside} {
+	args.C = unsafe.Add(args.C, n*int(args.StepC))
+	for _, p := range []*unsafe.Pointer{&args.Ahead, &args.Beside} {
 		if *p != nil { // else it would become no address
 			*p = unsafe.Add(*p, 4*(cols-rest))
 		}
 	}
-	tail.Panels = 1
+	args.Panels = 1
+	args.Finish.Col += uintptr(cols - rest)
+	args.Finish.Cols = uintptr(rest)
 	vectors := ceilDiv(rest, t.lanes)
-	tail.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
-	jit.Call(t.tail[rows][vectors], unsafe.Pointer(&tail))
+	args.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
+	jit.Call(t.tail[rows][vectors], unsafe.Pointer(args))
 }
 
 // transposes is the code that turns squares of f32, by instruction set.

@@ -43,15 +43,21 @@ func (c *Code) Listing() string { return c.asm.Listing() }
 
 // Emit writes the machine code of k, which loop.Check accepts.
 func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
-	code, _, err := emit(k, isa, false)
+	code, _, err := emit(k, isa, emitOptions{})
 	return code, err
 }
 
-func emit(k *loop.Kernel, isa ISA, stream bool) (code, streaming *Code, err error) {
+type emitOptions struct {
+	stream bool // stores past the caches, as a second form
+	finish int  // of a kernel behind tiles: the word of their arguments; else 0
+}
+
+func emit(k *loop.Kernel, isa ISA, o emitOptions) (code, streaming *Code, err error) {
 	plan := map[*loop.Loop]laneMode{}
 	for {
 		e := newEmitter(k, isa, plan)
-		if stream {
+		e.finishArgs = o.finish
+		if o.stream {
 			e.streamable = e.onlyWritten()
 		}
 		e.kernel()
@@ -98,6 +104,8 @@ type emitter struct {
 	early     bool // what is written is safe before loops that may not run
 	lanes     lanes
 	laneLocal uint64 // locals with a value for each lane
+
+	finishArgs int // see emitOptions
 
 	streamable uint64 // params that stores past the caches may go to
 	streams    uint64 // those that have such stores

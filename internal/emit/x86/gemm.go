@@ -75,7 +75,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
-// it reads no others.
+// it reads no others. The same is done for RowPanels times Rows rows below each
+// other.
 //
 // Where Part is not 0, one more step follows, of which rows of A hold only the
 // bytes with a bit in Part: no others are read, and they count as 0. Only
@@ -86,6 +87,9 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // Beside is laid out so too: what an epilogue reads for each element, such as a
 // residual. With LDAhead or LDBeside 0 there is no such matrix: C may be memory
 // that is hot already.
+//
+// Where there is a Finish, each block is followed by it while its sums are still
+// in the first cache; see GemmFinish. C may then be the same memory for all.
 type GemmArgs struct {
 	A, B, C              unsafe.Pointer
 	LDA, LDC             uintptr // bytes from row to row; LDA of a kernel by columns: from k to k
@@ -99,38 +103,54 @@ type GemmArgs struct {
 	Beside               unsafe.Pointer
 	LDBeside             uintptr
 	Part                 uintptr
+	RowPanels            uintptr   // at least 1
+	StepC, RowsC         uintptr   // bytes in C from panel to panel, from row panel to row panel
 	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+	Finish               GemmFinish
 
-	// Where the next panel is, for the kernel alone: at last behind what the
-	// pointers above point to.
-	nextB, nextC, nextAhead, nextBeside, panels uintptr
+	// Where the next panel and the next row panel are, for the kernel alone: at
+	// last behind what the pointers above point to.
+	nextB, nextC, nextAhead, nextBeside, panels   uintptr
+	rowsA, rowsC, rowsAhead, rowsBeside, rowsLeft uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
 const (
-	gemmA          = 0
-	gemmB          = 8
-	gemmC          = 16
-	gemmLDA        = 24
-	gemmLDC        = 32
-	gemmLDB        = 40
-	gemmVectorB    = 48
-	gemmPanelB     = 56
-	gemmPanels     = 64
-	gemmBlocks     = 72
-	gemmRest       = 80
-	gemmContinue   = 88
-	gemmAhead      = 96
-	gemmLDAhead    = 104
-	gemmBeside     = 112
-	gemmLDBeside   = 120
-	gemmPart       = 128
-	gemmMask       = 136
-	gemmNextB      = 168
-	gemmNextC      = 176
-	gemmNextRow    = 184 // Ahead's
-	gemmNextBeside = 192
-	gemmLeft       = 200 // panels
+	gemmA        = 0
+	gemmB        = 8
+	gemmC        = 16
+	gemmLDA      = 24
+	gemmLDC      = 32
+	gemmLDB      = 40
+	gemmVectorB  = 48
+	gemmPanelB   = 56
+	gemmPanels   = 64
+	gemmBlocks   = 72
+	gemmRest     = 80
+	gemmContinue = 88
+	gemmAhead    = 96
+	gemmLDAhead  = 104
+	gemmBeside   = 112
+	gemmLDBeside = 120
+	gemmPart     = 128
+	gemmRows     = 136 // RowPanels
+	gemmStepC    = 144
+	gemmRowsC    = 152
+	gemmMask     = 160
+	gemmFinish   = 192
+
+	gemmNextB      = gemmFinish + finishSize
+	gemmNextC      = gemmNextB + 8
+	gemmNextRow    = gemmNextB + 16 // Ahead's
+	gemmNextBeside = gemmNextB + 24
+	gemmLeft       = gemmNextB + 32 // panels
+
+	// The same of row panels.
+	gemmDownA      = gemmNextB + 40
+	gemmDownC      = gemmNextB + 48
+	gemmDownAhead  = gemmNextB + 56
+	gemmDownBeside = gemmNextB + 64
+	gemmDownLeft   = gemmNextB + 72
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

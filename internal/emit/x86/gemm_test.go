@@ -27,8 +27,16 @@ func TestGemmArgs(t *testing.T) {
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
 		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
 		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "nextBeside": {unsafe.Offsetof(g.nextBeside), gemmNextBeside}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
+		"rowsA": {unsafe.Offsetof(g.rowsA), gemmDownA}, "rowsC": {unsafe.Offsetof(g.rowsC), gemmDownC},
+		"rowsBeside": {unsafe.Offsetof(g.rowsBeside), gemmDownBeside}, "rowsAhead": {unsafe.Offsetof(g.rowsAhead), gemmDownAhead}, "rowsLeft": {unsafe.Offsetof(g.rowsLeft), gemmDownLeft},
+		"Finish": {unsafe.Offsetof(g.Finish), gemmFinish}, "Entry": {unsafe.Offsetof(g.Finish.Entry), finishEntry},
+		"Block": {unsafe.Offsetof(g.Finish.Block), finishBlock}, "Row": {unsafe.Offsetof(g.Finish.Row), finishRow},
+		"Col": {unsafe.Offsetof(g.Finish.Col), finishCol}, "Cols": {unsafe.Offsetof(g.Finish.Cols), finishCols},
+		"At": {unsafe.Offsetof(g.Finish.At), finishAt}, "back": {unsafe.Offsetof(g.Finish.back), finishBack},
+		"row": {unsafe.Offsetof(g.Finish.row), finishDown}, "col": {unsafe.Offsetof(g.Finish.col), finishNext},
 		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
 		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount},
 	} {
@@ -209,7 +217,7 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				c.cols = v*lanes - rng.IntN(lanes)
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
-					c.cols, c.panels = v*lanes, 1+rng.IntN(3)
+					c.cols, c.panels, c.rowPanels = v*lanes, 1+rng.IntN(3), 1+rng.IntN(3)
 					c.run(t, rng, g, code.Entry(g.Full[rows]), v)
 				}
 			}
@@ -219,11 +227,12 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 
 // tileCase is one call of a tile kernel.
 type tileCase struct {
-	rows, cols, k, panels int  // k in steps
-	columns               bool // A by columns
-	inPlace               bool // B by rows, not packed
-	again                 bool // adds to C
-	part                  int  // bytes of A in one more step
+	rows, cols, k     int // of a block; k in steps
+	panels, rowPanels int
+	columns           bool // A by columns
+	inPlace           bool // B by rows, not packed
+	again             bool // adds to C
+	part              int  // bytes of A in one more step
 }
 
 // element draws a lane of a matrix: of bf16 small integers, whose sums are exact.
@@ -274,7 +283,8 @@ func (f GemmFormat) sum(have, c uint32) uint32 {
 func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintptr, vectors int) {
 	t.Helper()
 	name := fmt.Sprintf("%v %+v", g.Format, c)
-	c.panels = max(c.panels, 1)
+	c.panels, c.rowPanels = max(c.panels, 1), max(c.rowPanels, 1)
+	height := c.rows * c.rowPanels
 	lanes, stepA := GemmLanes(g.ISA), g.Format.StepA()/4
 	total := c.panels * c.cols
 	steps := c.k
@@ -290,13 +300,14 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	rowA := 4*stepA*c.k + c.part
 	args := GemmArgs{LDA: uintptr(rowA), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
 	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*steps), uintptr(4*lanes*steps*vectors)
+	args.RowPanels, args.StepC, args.RowsC = uintptr(c.rowPanels), uintptr(4*c.cols), uintptr(4*c.rows*total)
 	if c.inPlace {
 		bAt = func(k, j int) int { return k*total + j }
 		sizeB = c.k * total
 		args.LDB, args.VectorB, args.PanelB = uintptr(4*total), uintptr(4*lanes), uintptr(4*lanes*vectors)
 	}
 	if c.columns {
-		args.LDA = uintptr(4 * c.rows)
+		args.LDA = uintptr(4 * height)
 	}
 	args.SetK(c.k)
 	args.SetPart(c.part)
@@ -306,7 +317,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	}
 	var mem [3]*jit.Guarded
 	var f [3][]uint32
-	for i, bytes := range []int{c.rows * rowA, 4 * sizeB, 4 * c.rows * total} {
+	for i, bytes := range []int{height * rowA, 4 * sizeB, 4 * height * total} {
 		var err error
 		if mem[i], err = jit.AllocGuarded(bytes, 1); err != nil {
 			t.Fatal(err)
@@ -328,7 +339,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		args.Beside, args.LDBeside = args.C, args.LDC
 	}
 	want := make([]uint32, len(f[2]))
-	for r := range c.rows {
+	for r := range height {
 		for j := range total {
 			sum := uint32(0)
 			for k := range steps {
@@ -337,7 +348,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 					a[i] = lane(r, k*stepA+i)
 				}
 				if c.columns {
-					a[0] = f[0][k*c.rows+r]
+					a[0] = f[0][k*height+r]
 				}
 				sum = g.Format.accumulate(sum, a, f[1][bAt(k, j)])
 			}

@@ -114,24 +114,9 @@ func (t *tileGen) x(i int) asm.V {
 }
 
 func (t *tileGen) kernel() {
-	for _, l := range []struct {
-		reg asm.R
-		at  int
-	}{{gLDA, gemmLDA}, {gLDB, gemmLDB}, {gVectorB, gemmVectorB}} {
-		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
-	}
-	t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
-	for _, next := range [][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmC}, {gemmNextRow, gemmAhead}, {gemmNextBeside, gemmBeside}, {gemmLeft, gemmPanels}} {
-		t.Op(asm.MOV, gCount, asm.Ptr(gArgs, next[1]))
-		t.Op(asm.MOV, asm.Ptr(gArgs, next[0]), gCount)
-	}
-	switch {
-	case !t.tail:
-	case t.ISA == asm.AVX512:
-		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
-	case !t.lateMask():
-		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
-	}
+	t.copyArgs([][2]int{{gemmDownA, gemmA}, {gemmDownC, gemmC}, {gemmDownAhead, gemmAhead}, {gemmDownBeside, gemmBeside}, {gemmDownLeft, gemmRows}, {gemmFinish + finishDown, gemmFinish + finishRow}})
+	rows := t.Here()
+	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
 	panel := t.Here()
 	t.start()
 	t.operands()
@@ -141,11 +126,43 @@ func (t *tileGen) kernel() {
 		t.part()
 	}
 	t.finish()
-	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), asm.Imm(t.width()))
+	t.handOver()
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmStepC))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), gCount)
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmLeft), asm.Imm(1))
 	t.J(asm.NE, panel)
+	t.nextRows()
+	t.Op(asm.SUB, asm.Ptr(gArgs, gemmDownLeft), asm.Imm(1))
+	t.J(asm.NE, rows)
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
+}
+
+// copyArgs copies words of the arguments, from the second offset to the first.
+func (t *tileGen) copyArgs(offsets [][2]int) {
+	for _, at := range offsets {
+		t.Op(asm.MOV, gCount, asm.Ptr(gArgs, at[1]))
+		t.Op(asm.MOV, asm.Ptr(gArgs, at[0]), gCount)
+	}
+}
+
+// nextRows goes to the row panel below.
+func (t *tileGen) nextRows() {
+	move := func(at int, by asm.Arg) {
+		t.Op(asm.MOV, gCount, by)
+		t.Op(asm.IMUL, gCount, gCount, asm.Imm(t.tile.Rows))
+		t.Op(asm.ADD, asm.Ptr(gArgs, at), gCount)
+	}
+	if t.columns {
+		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(4*t.tile.Rows))
+	} else {
+		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
+	}
+	move(gemmDownAhead, asm.Ptr(gArgs, gemmLDAhead))
+	move(gemmDownBeside, asm.Ptr(gArgs, gemmLDBeside))
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmRowsC))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownC), gCount)
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmFinish+finishDown), asm.Imm(t.tile.Rows))
 }
 
 // width is the bytes of a row of the tile.
@@ -260,12 +277,26 @@ func (t *tileGen) store(to asm.M, from asm.V, v int) {
 }
 
 // operands points to the start of A and of this panel of B, and notes where
-// the next one is.
+// the next one is. What was in registers before may be gone.
 func (t *tileGen) operands() {
+	for _, l := range []struct {
+		reg asm.R
+		at  int
+	}{{gLDA, gemmLDA}, {gLDB, gemmLDB}, {gVectorB, gemmVectorB}} {
+		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
+	}
+	t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
+	switch {
+	case !t.tail:
+	case t.ISA == asm.AVX512:
+		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
+	case !t.lateMask():
+		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
+	}
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
-	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmA))
+	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
 		t.Op(asm.ADD, gBases[g], gLDA)

@@ -23,7 +23,7 @@ const lineElems = StreamAlign / 4
 // to Streams; nil where there is nothing to stream. Both forms take the same
 // arguments and leave the same bits. Registers are given out once for both.
 func EmitStreaming(k *loop.Kernel, isa ISA) (plain, streaming *Code, err error) {
-	return emit(k, isa, true)
+	return emit(k, isa, emitOptions{stream: true})
 }
 
 // onlyWritten are the params that the kernel writes and never reads.

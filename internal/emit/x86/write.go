@@ -51,8 +51,12 @@ func (w *writer) assemble(list []*inst) (*Code, error) {
 	if w.streaming {
 		w.a.Op(asm.SFENCE) // whoever learns that the call is over finds the data
 	}
-	w.a.Op(asm.VZEROUPPER)
-	w.a.Op(asm.RET)
+	if args := w.e.finishArgs; args > 0 {
+		returnToTile(w.a, args)
+	} else {
+		w.a.Op(asm.VZEROUPPER)
+		w.a.Op(asm.RET)
+	}
 	text, err := w.a.Finish()
 	if err != nil {
 		return nil, err

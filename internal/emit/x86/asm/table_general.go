@@ -164,6 +164,7 @@ var (
 	PREFETCHT2  = prefetch("prefetcht2", 0x18, 3)
 	PREFETCHW   = prefetch("prefetchw", 0x0D, 1)
 
+	JMP    = def("jmp", one(w0, 0xFF, operands(slot{inRM, kR, s64})).slash(4)) // to an address; Asm.Jmp goes to a label
 	RET    = bare("ret", one(w0, 0xC3, form{}))
 	INT3   = bare("int3", one(w0, 0xCC, form{}))
 	UD2    = bare("ud2", two(w0, 0x0B, form{}))
