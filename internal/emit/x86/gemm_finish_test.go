@@ -1,0 +1,104 @@
+package x86
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// finishKernel puts sums and the numbers of their rows and columns where the
+// results go.
+const finishKernel = `kernel "finish"
+symbol M 0 1000
+symbol N 0 1000
+symbol col0 0 1000
+symbol col1 0 1000
+symbol row0 0 1000
+symbol stride 0 1000
+param y f32[M*N] write
+param panel f32[M*N] read
+for global i < size(M) {
+	for vector j = size(col0) to size(col1) {
+		y[i*size(N) + j] = panel[(i - size(row0))*size(stride) + (j - size(col0))] + cast.f32(cast.i32(100*i + j))
+	}
+}
+`
+
+// Two row panels of two panels each, which share the memory of their sums: what
+// follows a block sees its sums before the next block overwrites them, and is
+// told where it is.
+func TestGemmFinish(t *testing.T) {
+	eachISA(t, func(t *testing.T, isa ISA) {
+		k := parse(t, finishKernel)
+		if err := loop.Check(k); err != nil {
+			t.Fatal(err)
+		}
+		code, err := EmitFinish(k, isa)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish, err := jit.Map(code.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = finish.Close() }()
+		tile := GemmTile{3, 2}
+		g, err := EmitGemm(isa, GemmF32, tile, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tiles, err := jit.Map(g.Code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tiles.Close() }()
+
+		const depth, row, col = 5, 4, 7 // steps; numbers of the first row and column
+		width := tile.Vectors * GemmLanes(isa)
+		rows, cols := row+2*tile.Rows, col+2*width
+		a, b := make([]float32, 2*tile.Rows*depth), make([]float32, 2*width*depth)
+		sums, y := make([]float32, tile.Rows*width+16), make([]float32, rows*cols+16)
+		for i := range a {
+			a[i] = float32(i%7 - 3)
+		}
+		for i := range b {
+			b[i] = float32(i%5 - 2)
+		}
+		layout, args, spare := FinishLayout(k)
+		block := make([]uint64, layout.Words)
+		at := func(name string) uintptr {
+			for i, s := range k.Symbols() {
+				if s.Name == name {
+					return uintptr(8 * (layout.Symbols + i))
+				}
+			}
+			return uintptr(8 * spare)
+		}
+		block[at("M")/8], block[at("N")/8], block[at("stride")/8] = uint64(rows), uint64(cols), uint64(width)
+		block[layout.Params] = uint64(uintptr(unsafe.Pointer(&y[0])))
+		x := &GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&sums[0]), LDA: 4 * depth, LDC: uintptr(4 * width),
+			LDB: uintptr(4 * width), VectorB: uintptr(2 * width), PanelB: uintptr(4 * width * depth), Panels: 2, RowPanels: 2}
+		x.SetK(depth)
+		x.Finish = GemmFinish{Entry: finish.Entry(0), Block: uintptr(unsafe.Pointer(&block[0])), Row: row, Col: col, Cols: uintptr(width)}
+		x.Finish.At = [FinishAts]uintptr{FinishRow: at("row0"), FinishCol: at("col0"), FinishEnd: at("col1"), FinishPanel: uintptr(8 * (layout.Params + 1))}
+		block[args] = uint64(uintptr(unsafe.Pointer(x)))
+		jit.Call(tiles.Entry(g.Full[tile.Rows]), unsafe.Pointer(x))
+
+		for i := range rows {
+			for j := range cols {
+				want := float32(0)
+				if i >= row && j >= col {
+					for s := range depth {
+						want += a[(i-row)*depth+s] * b[((j-col)/width*depth+s)*width+(j-col)%width]
+					}
+					want += float32(100*i + j)
+				}
+				if got := y[i*cols+j]; got != want {
+					t.Fatalf("row %d, column %d is %v, want %v", i, j, got, want)
+				}
+			}
+		}
+	})
+}
