@@ -96,10 +96,16 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemm", Needs: machineCode,
 	},
 	{
-		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_run.go",
-		Old:     "c.set(template.FirstCol, col0)",
-		New:     "c.set(template.FirstCol, 0)",
+		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_tiles.go",
+		Old:     "args.Finish.Col += uintptr(cols - rest)",
+		New:     "args.Finish.Col += 0",
 		Package: "internal/device/cpu", Run: "TestGemmSameBits", Needs: machineCode,
+	},
+	{
+		Name: "epilogue-of-the-row-panel-above", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "t.Op(asm.ADD, asm.Ptr(gArgs, gemmFinish+finishDown), asm.Imm(t.tile.Rows))",
+		New:     "t.Op(asm.ADD, asm.Ptr(gArgs, gemmFinish+finishDown), asm.Imm(0))",
+		Package: "internal/emit/x86", Run: "TestGemmFinish", Needs: machineCode,
 	},
 	{
 		Name: "plan-leaves-rows-out", File: "internal/device/cpu/gemm_plan.go",
