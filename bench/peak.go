@@ -62,6 +62,16 @@ func format(isa asm.ISA, dtype string) x86.GemmFormat {
 	return x86.GemmF32
 }
 
+// StepValues is how many successive k a product of a dtype takes in one step,
+// on an instruction set with steps.
+func StepValues(isa, dtype string) int {
+	target := asm.AVX512
+	if isa == AVX2 {
+		target = asm.AVX2
+	}
+	return format(target, dtype).Group()
+}
+
 // Close frees the loop.
 func (p *Peak) Close() error {
 	if p.code == nil {

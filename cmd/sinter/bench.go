@@ -26,6 +26,9 @@ type benchFlags struct {
 	isas []string
 	draw int    // gemm
 	seed uint64 // gemm
+	// gemm: these instead of the nine, and whether to compare tiles
+	shapes []string
+	assert bool
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -55,6 +58,8 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	gemm := sub("gemm", "Products of matrices", a.benchGemm)
 	gemm.Flags().IntVar(&f.draw, "draw", 0, "also so many random shapes")
 	gemm.Flags().Uint64Var(&f.seed, "seed", 1, "of the random shapes")
+	gemm.Flags().StringSliceVar(&f.shapes, "shape", nil, "these instead of the nine, as MxNxK")
+	gemm.Flags().BoolVar(&f.assert, "assert", false, "time every tile, and fail where the chosen one is more than 5 % slower than the best")
 	fused := sub("fused", "Chains of pointwise operations and row kernels, from memory", a.benchFused)
 	fused.PreRunE = func(*cobra.Command, []string) error {
 		if d := a.settings.dtype; d != "" && d != dtypeOf(sinter.F32) {

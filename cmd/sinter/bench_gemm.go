@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -54,19 +55,43 @@ func drawShapes(count int, seed uint64) []gemmShape {
 	return all
 }
 
+// givenShapes reads the shapes of --shape.
+func givenShapes(texts []string) ([]gemmShape, error) {
+	var all []gemmShape
+	for _, text := range texts {
+		s := gemmShape{set: "given"}
+		var rest string
+		if n, _ := fmt.Sscanf(text+" end", "%dx%dx%d %s", &s.m, &s.n, &s.k, &rest); n < 4 || rest != "end" || min(s.m, s.n, s.k) < 1 || max(s.m, s.n, s.k) > 1<<16 {
+			return nil, usagef("--shape %q: use MxNxK, three numbers from 1 to 65536", text)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 func (a *app) benchGemm(ctx context.Context, b *benchRun) error {
-	shapes := append(nineShapes(), drawShapes(b.flags.draw, b.flags.seed)...)
+	shapes, err := givenShapes(b.flags.shapes)
+	if err != nil {
+		return err
+	}
+	if len(shapes) == 0 {
+		shapes = nineShapes()
+	}
+	shapes = append(shapes, drawShapes(b.flags.draw, b.flags.seed)...)
 	b.left = len(shapes) * len(b.isas) * len(b.dtypes)
+	var slow []error
 	for _, s := range shapes {
 		for _, isa := range b.isas {
 			for _, dtype := range b.dtypes {
-				if err := b.gemm(ctx, s, isa, dtype); err != nil {
+				if b.flags.assert {
+					slow = append(slow, b.assertTiles(ctx, s, isa, dtype))
+				} else if err := b.gemm(ctx, s, isa, dtype); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return nil
+	return errors.Join(slow...)
 }
 
 func (b *benchRun) gemm(ctx context.Context, s gemmShape, isa, dtype string) (err error) {

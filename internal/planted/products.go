@@ -25,8 +25,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "fourth-vector-of-b", File: "internal/emit/x86/gemm_tile.go",
-		Old:     "return asm.Idx(gB, gVectorB3, 1, 0)",
-		New:     "return asm.Idx(gB, gVectorB, 2, 0)",
+		Old:     "return asm.Idx(panel, gVectorB3, 1, 0)",
+		New:     "return asm.Idx(panel, gVectorB, 2, 0)",
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
 	},
 	{

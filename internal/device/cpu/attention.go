@@ -79,7 +79,7 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		return &attentionLoops{work: t, loops: code}, nil
 	}
 	format, kernels := tileFormat(t.Format(), c.isa, &c.device.has)
-	tiles, err := tileSets[c.isa].rows[kernels]()
+	tiles, err := tileKind{isa: c.isa, format: kernels}.set(x86.GemmTiles(c.isa)[0])
 	if err != nil {
 		return nil, err
 	}

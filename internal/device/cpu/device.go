@@ -44,6 +44,9 @@ func ParseISA(s string) (ISA, error) {
 type Options struct {
 	ISA     ISA
 	Threads int // at most so many workers a run; 0: GOMAXPROCS at the time
+	// Tile, if not zero, is the tile of all products, for comparisons. Results
+	// do not depend on it.
+	Tile x86.GemmTile
 }
 
 // Device runs programs on the processor.
@@ -51,7 +54,9 @@ type Device struct {
 	isa     ISA
 	threads int
 	has     cpuid.Features // beyond isa
-	cache   int            // bytes; a kernel that touches more may write past the caches
+	core    x86.Core
+	forced  x86.GemmTile // Options.Tile
+	cache   int          // bytes; a kernel that touches more may write past the caches
 	alloc   jit.Allocator
 	pool    jit.Pool
 	closed  atomic.Bool
@@ -69,7 +74,7 @@ func New(o Options) (*Device, error) {
 	case host.HasAVX2():
 		best = AVX2
 	}
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, cache: cacheBytes(host.Caches)}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, forced: o.Tile, cache: cacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
 		d.isa = best
@@ -78,6 +83,7 @@ func New(o Options) (*Device, error) {
 	case o.ISA > best:
 		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, best)
 	}
+	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
 	}

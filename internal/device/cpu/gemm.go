@@ -14,7 +14,7 @@ import (
 type gemmKernel struct {
 	work   *template.Gemm
 	format template.Format // of packed operands
-	tiles  *tileSet
+	tiles  tileKind        // which tile, a run's sizes tell
 
 	// An operand that lies in memory as the tile kernels read it is used in
 	// place. A nil part is never needed.
@@ -41,9 +41,9 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	case !c.machine:
 		return c.genericGemm(g)
 	}
-	format, tiles := tileFormat(format, c.isa, &c.device.has)
-	k := &gemmKernel{work: g, format: format, sharedY: sharedY(g)}
-	if err := k.operands(c, tiles); err != nil {
+	format, lanes := tileFormat(format, c.isa, &c.device.has)
+	k := &gemmKernel{work: g, format: format, tiles: tileKind{isa: c.isa, format: lanes}, sharedY: sharedY(g)}
+	if err := k.operands(c); err != nil {
 		return nil, err
 	}
 	var plain bool
@@ -65,9 +65,8 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 func (k *gemmKernel) handsOver() bool { return k.finish != nil && k.finish.generic == nil }
 
 // operands chooses how X and Y are read.
-func (k *gemmKernel) operands(c *compiler, format x86.GemmFormat) (err error) {
+func (k *gemmKernel) operands(c *compiler) (err error) {
 	g := k.work.Narrow(k.format)
-	tiles := tileSets[c.isa].rows[format]
 	inPlace := k.format != template.Single || g.DType == ir.F32 // what it holds is in the format
 	var plain bool
 	k.x, plain = g.PlainX()
@@ -75,14 +74,11 @@ func (k *gemmKernel) operands(c *compiler, format x86.GemmFormat) (err error) {
 	switch {
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
-		tiles = tileSets[c.isa].columns
+		k.tiles.columns = true
 	default:
 		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
 			return err
 		}
-	}
-	if k.tiles, err = tiles(); err != nil {
-		return err
 	}
 	k.y, plain = g.PlainY()
 	plain = plain && inPlace

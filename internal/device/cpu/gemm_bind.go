@@ -21,7 +21,11 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	s := &gemmStep{kernel: k, env: r.env, ptrs: r.ptrs, status: r.status}
-	s.gemmPlan = k.plan(gemmSize{n[0], n[1], n[2], n[3]}, r.workers, false)
+	size := gemmSize{n[0], n[1], n[2], n[3]}
+	if s.tiles, err = k.tiles.set(r.module.device.tile(k.tiles, size, k.format.Group())); err != nil {
+		return nil, err
+	}
+	s.gemmPlan = s.plan(size, r.workers, false)
 	if s.tasks() == 0 {
 		return s, nil
 	}
@@ -33,14 +37,22 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	}
 	if s.packedB == nil {
 		if s.directB = k.yRows && s.worthDirect(); !s.directB {
-			s.gemmPlan = k.plan(s.gemmSize, r.workers, true)
+			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
 	}
 	return s, s.memory(r)
 }
 
-func (k *gemmKernel) plan(size gemmSize, workers int, ownB bool) gemmPlan {
-	return planGemm(size, k.format.Group(), k.tiles.lanes, k.tiles.Tile, workers, ownB)
+// tile is the tile for a product.
+func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
+	if d.forced != (x86.GemmTile{}) {
+		return d.forced
+	}
+	return d.core.Tile(k.isa, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
+}
+
+func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
+	return planGemm(size, s.kernel.format.Group(), s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
 // strides evaluates those of operands that may be used in place.
@@ -58,11 +70,11 @@ func (s *gemmStep) strides() (err error) {
 	if k.packX == nil {
 		both(k.x, &s.rowX, &s.colX)
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !k.tiles.Columns && collides(s.sizeX*s.rowX, k.tiles.Tile.Rows) && s.cols > 2*s.width
-		s.partX = s.k%s.group != 0 && k.tiles.Format.TakesPart(k.tiles.ISA)
+		s.copyX = !s.tiles.Columns && collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%s.group != 0 && !s.partX // not to read behind the matrix
 	}
-	s.copyX = s.copyX || k.tiles.Format == x86.GemmWords
+	s.copyX = s.copyX || s.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {
 		s.sizeY = k.work.Params[k.y.Param].DType.Size()
 		both(k.y, &s.rowY, &s.colY)
@@ -106,9 +118,9 @@ func collides(stride, rows int) bool {
 
 // memory gives each worker its panels.
 func (s *gemmStep) memory(r *binding) error {
-	k, tile := s.kernel, s.kernel.tiles.Tile
+	k, tile := s.kernel, s.tiles.Tile
 	pad := s.lanes // keeps rows of the panels from colliding
-	s.strideA, s.strideC = s.maxK()*k.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
+	s.strideA, s.strideC = s.maxK()*s.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
 	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width
 	}

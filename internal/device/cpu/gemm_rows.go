@@ -15,7 +15,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	if k0 == k1 {
 		return nil // nothing is read, and X may lie nowhere
 	}
-	tiles := s.kernel.tiles
+	tiles := s.tiles
 	first, end := s.values(k0, k1)
 	var from unsafe.Pointer
 	pitch := 0 // bytes from row to row
@@ -59,7 +59,7 @@ func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first
 	c.set(template.FirstK, first)
 	c.set(template.EndK, end)
 	c.set(template.Stride, s.strideA*s.group)
-	c.panel(to, 4*s.kernel.tiles.Tile.Rows*s.strideA)
+	c.panel(to, 4*s.tiles.Tile.Rows*s.strideA)
 	if err := c.run(r0, r1); err != nil || (end-first)%s.group == 0 {
 		return err
 	}

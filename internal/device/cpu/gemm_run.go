@@ -13,6 +13,7 @@ import (
 type gemmStep struct {
 	gemmPlan
 	kernel *gemmKernel
+	tiles  *tileSet
 	env    ir.Env
 	ptrs   []unsafe.Pointer
 	status []int64
@@ -89,7 +90,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 			s.placeBeside(w, at.beside, r0, col0, last)
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
 			n = s.together(i, b, k1-k0)
-			s.kernel.tiles.run(&w.args, n, r1-r0, col1-col0)
+			s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err
@@ -122,7 +123,7 @@ func (s *gemmStep) together(i int, b area, steps int) int {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
-	most := callSteps / (height * k.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
+	most := callSteps / (height * s.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
 	return max(1, min(most, s.sameHeight(i, b.row1)))
 }
 

@@ -19,32 +19,31 @@ type tileSet struct {
 	tail  [][]uintptr // by rows and vectors
 }
 
-// lazyTiles is made when first wanted.
-type lazyTiles func() (*tileSet, error)
-
-// The tile kernels depend on no program: each instruction set has a set a
-// process for every format with A by rows, and one for f32 with A by columns,
-// never unmapped.
-var tileSets = [2]struct {
-	rows    [4]lazyTiles // by format
-	columns lazyTiles
-}{
-	x86.AVX2:   {newTileSets(x86.AVX2), newTileSet(x86.AVX2, x86.GemmF32, true)},
-	x86.AVX512: {newTileSets(x86.AVX512), newTileSet(x86.AVX512, x86.GemmF32, true)},
+// tileKind is what tile kernels have in common but for the tile.
+type tileKind struct {
+	isa     x86.ISA
+	format  x86.GemmFormat
+	columns bool // A is read by columns
 }
 
-func newTileSets(isa x86.ISA) (all [4]lazyTiles) {
-	for format := range all {
-		all[format] = newTileSet(isa, x86.GemmFormat(format), false)
+// tileKey names a set.
+type tileKey struct {
+	tileKind
+	tile x86.GemmTile
+}
+
+// The tile kernels depend on no program: each set is made once a process, when
+// it is first wanted, and never unmapped. There are as many as candidates.
+var tileSets sync.Map // from tileKey to func() (*tileSet, error)
+
+// set gives the kernels of a tile.
+func (k tileKind) set(tile x86.GemmTile) (*tileSet, error) {
+	key := tileKey{k, tile}
+	made, ok := tileSets.Load(key)
+	if !ok {
+		made, _ = tileSets.LoadOrStore(key, sync.OnceValues(func() (*tileSet, error) { return mapTiles(k, tile) }))
 	}
-	return all
-}
-
-func newTileSet(isa x86.ISA, format x86.GemmFormat, columns bool) lazyTiles {
-	return sync.OnceValues(func() (*tileSet, error) {
-		cpu := cpuid.Host()
-		return mapTiles(isa, format, x86.BestGemmTile(isa, &cpu), columns)
-	})
+	return made.(func() (*tileSet, error))()
 }
 
 // tileFormat chooses tile kernels for operands that have a format, and the
@@ -61,11 +60,11 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 	return template.Single, x86.GemmF32
 }
 
-func mapTiles(isa x86.ISA, format x86.GemmFormat, tile x86.GemmTile, columns bool) (*tileSet, error) {
-	if width := tile.Vectors * x86.GemmLanes(isa); width%x86.PackedCols != 0 {
+func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
+	if width := tile.Vectors * x86.GemmLanes(k.isa); width%x86.PackedCols != 0 {
 		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)
 	}
-	g, err := x86.EmitGemm(isa, format, tile, columns)
+	g, err := x86.EmitGemm(k.isa, k.format, tile, k.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func mapTiles(isa x86.ISA, format x86.GemmFormat, tile x86.GemmTile, columns boo
 	if err != nil {
 		return nil, err
 	}
-	t := &tileSet{GemmKernels: g, lanes: x86.GemmLanes(isa)}
+	t := &tileSet{GemmKernels: g, lanes: x86.GemmLanes(k.isa)}
 	t.full, t.tail = make([]uintptr, len(g.Full)), make([][]uintptr, len(g.Tail))
 	for rows := 1; rows < len(g.Full); rows++ {
 		t.full[rows] = code.Entry(g.Full[rows])

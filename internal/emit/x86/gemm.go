@@ -190,19 +190,6 @@ func GemmLanes(isa asm.ISA) int {
 	return 8
 }
 
-// BestGemmTile is the tile for a processor. Zen 4 splits 512-bit operations in
-// two, so that few, wide rows keep its loads below its multiply-adds; others
-// want many rows: 14x32 reuses each vector of B more often.
-func BestGemmTile(isa asm.ISA, cpu *cpuid.CPU) GemmTile {
-	switch {
-	case isa == asm.AVX2:
-		return GemmTile{6, 2}
-	case cpu.Arch == "zen4":
-		return GemmTile{6, 4}
-	}
-	return GemmTile{14, 2}
-}
-
 // GemmKernels are the offsets of tile kernels in Code: for every height up to
 // Tile.Rows the full width, and tails of every number of vectors.
 type GemmKernels struct {
@@ -237,7 +224,7 @@ func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, columns bool) (*Gem
 
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns)
+	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns, g.Tile.fetches(g.ISA))
 	if err != nil {
 		return 0, err
 	}

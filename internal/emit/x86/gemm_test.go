@@ -46,18 +46,15 @@ func TestGemmArgs(t *testing.T) {
 	}
 }
 
-// bestTiles are those of the processors so far, by format.
-var bestTiles = map[ISA][gemmFormats][]GemmTile{
-	AVX512: {{{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}, {{6, 4}, {14, 2}}},
-	AVX2:   {{{6, 2}}, nil, {{6, 2}}, {{6, 2}}},
-}
-
-// eachTile calls f for every instruction set, format and tile.
+// eachTile calls f for every instruction set, format and candidate.
 func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
-	for isa, formats := range bestTiles {
-		for format, tiles := range formats {
-			for _, tile := range tiles {
-				f(isa, GemmFormat(format), tile)
+	for _, isa := range []ISA{AVX512, AVX2} {
+		for format := range gemmFormats {
+			if isa == AVX2 && format == GemmBF16 {
+				continue
+			}
+			for _, tile := range GemmTiles(isa) {
+				f(isa, format, tile)
 			}
 		}
 	}
@@ -67,7 +64,7 @@ func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
 // and one broadcast a row, and nothing else that touches memory.
 func TestGemmInnerLoop(t *testing.T) {
 	eachTile(func(isa ISA, format GemmFormat, tile GemmTile) {
-		a, err := emitGemmTile(isa, format, tile, false, false)
+		a, err := emitGemmTile(isa, format, tile, false, false, tile.fetches(isa))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +74,7 @@ func TestGemmInnerLoop(t *testing.T) {
 		for _, l := range loop {
 			op, operands, _ := strings.Cut(strings.TrimPrefix(l.Text, "{vex} "), " ")
 			count[op]++
-			if strings.Contains(operands, "ptr") && op != "vmovups" && op != broadcast.String() {
+			if strings.Contains(operands, "ptr") && op != "vmovups" && op != "prefetcht1" && op != broadcast.String() {
 				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
 			}
 			if strings.Contains(operands, "rdi") {
@@ -96,6 +93,10 @@ func TestGemmInnerLoop(t *testing.T) {
 			want[add.String()] = want[multiply.String()]
 			want["vpsllw"], want["vpsraw"] = want["vmovups"], 2*want["vmovups"]
 			want["vmovups"] *= 2
+		}
+		if tile.fetches(isa) {
+			want["prefetcht1"] = GemmUnroll * tile.Vectors
+			want["add"] += GemmUnroll
 		}
 		total := 0
 		for op, n := range want {
@@ -130,7 +131,7 @@ func innerLoop(lines []asm.Line) []asm.Line {
 
 // The text of one small kernel, to be looked at when it changes.
 func TestGemmListing(t *testing.T) {
-	a, err := emitGemmTile(AVX512, GemmF32, GemmTile{2, 2}, true, false)
+	a, err := emitGemmTile(AVX512, GemmF32, GemmTile{2, 2}, true, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,14 +159,14 @@ func TestGemmListing(t *testing.T) {
 
 func TestGemmTileRefused(t *testing.T) {
 	for _, tile := range []GemmTile{{0, 1}, {1, 0}, {7, 4}, {16, 1}, {1, 5}} {
-		if _, err := emitGemmTile(AVX512, GemmF32, tile, false, false); err == nil {
+		if _, err := emitGemmTile(AVX512, GemmF32, tile, false, false, false); err == nil {
 			t.Errorf("no error for %v", tile)
 		}
 	}
-	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, false); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, false, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
-	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, true); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, true, false); err == nil {
 		t.Error("no error for bytes by columns")
 	}
 }
@@ -176,13 +177,12 @@ func TestGemmTileRefused(t *testing.T) {
 func TestGemmTiles(t *testing.T) {
 	host := cpuid.Host()
 	eachISA(t, func(t *testing.T, isa ISA) {
-		for f, tiles := range bestTiles[isa] {
-			format := GemmFormat(f)
+		for format := range gemmFormats {
 			if !HasGemm(isa, format, &host.Features) {
 				t.Logf("without %v of %v", format, isa)
 				continue
 			}
-			for _, tile := range tiles {
+			for _, tile := range GemmTiles(isa) {
 				for _, columns := range []bool{false, true} {
 					if columns && format != GemmF32 {
 						continue

@@ -16,6 +16,7 @@ const (
 	gVectorB3 = asm.RSI // three times gVectorB
 	gCount    = asm.RAX
 	gRow      = asm.R15 // walks over C, Ahead and Beside
+	gNextB    = asm.R15 // walks over the next panel of B while sums are made
 	gPitch    = asm.RCX // from row to row of these
 )
 
@@ -33,7 +34,8 @@ type tileGen struct {
 	tile      GemmTile
 	tail      bool // the last vector of a row is masked: by K(1), with AVX2 by t.mask
 	columns   bool
-	bytes     int // of a vector
+	fetchB    bool // the next panel of B is fetched
+	bytes     int  // of a vector
 	registers int
 	broadcast asm.Op
 	multiply  asm.Op // and, except with GemmWords, add
@@ -41,8 +43,8 @@ type tileGen struct {
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
-func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns bool) (*asm.Asm, error) {
-	t := &tileGen{Asm: asm.New(isa), format: format, tile: tile, tail: tail, columns: columns, registers: 16}
+func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, fetchB bool) (*asm.Asm, error) {
+	t := &tileGen{Asm: asm.New(isa), format: format, tile: tile, tail: tail, columns: columns, fetchB: fetchB, registers: 16}
 	if isa == asm.AVX512 {
 		t.registers = 32
 	}
@@ -296,6 +298,9 @@ func (t *tileGen) operands() {
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
+	if t.fetchB {
+		t.Op(asm.MOV, gNextB, asm.Ptr(gArgs, gemmNextB))
+	}
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
@@ -324,14 +329,29 @@ func (t *tileGen) element(r, i int) asm.M {
 }
 
 // vectorB is the address of vector v of B.
-func (t *tileGen) vectorB(v int) asm.M {
+func (t *tileGen) vectorB(v int) asm.M { return vectorAt(gB, v) }
+
+// vectorAt is the address of vector v of a panel.
+func vectorAt(panel asm.R, v int) asm.M {
 	switch v {
 	case 0:
-		return asm.Ptr(gB, 0)
+		return asm.Ptr(panel, 0)
 	case 3:
-		return asm.Idx(gB, gVectorB3, 1, 0)
+		return asm.Idx(panel, gVectorB3, 1, 0)
 	}
-	return asm.Idx(gB, gVectorB, v, 0)
+	return asm.Idx(panel, gVectorB, v, 0)
+}
+
+// fetchNext fetches this step's vectors of the next panel, which lies behind
+// this one, into the second cache: into the first it would come too early.
+func (t *tileGen) fetchNext() {
+	if !t.fetchB {
+		return
+	}
+	for v := range t.tile.Vectors {
+		t.Op(asm.PREFETCHT1, vectorAt(gNextB, v))
+	}
+	t.Op(asm.ADD, gNextB, gLDB)
 }
 
 // steps loops as often as the argument at offset count says over unroll K
@@ -388,6 +408,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 		}
 	}
 	t.Op(asm.ADD, gB, gLDB)
+	t.fetchNext()
 	for r := range t.tile.Rows {
 		spread(t.x(r), t.element(r, k))
 		for v := range t.tile.Vectors {
@@ -414,6 +435,7 @@ func (t *tileGen) stepWords(k int) {
 		}
 		if half == odd {
 			t.Op(asm.ADD, gB, gLDB)
+			t.fetchNext()
 		}
 		for r := range t.tile.Rows {
 			x := t.x(half*t.tile.Rows + r)

@@ -1,0 +1,142 @@
+package x86
+
+import (
+	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// Core is what the choice of a tile knows of a processor core. Rates are a
+// cycle. `sinter bench gemm --assert` compares what follows with the clock.
+type Core struct {
+	Multiplies float64 // vectors multiplied and added
+	Loads      float64 // vectors loaded, broadcasts among them
+	Latency    float64 // cycles from a multiply-add to the next into the same sums
+	L1, L2, L3 int     // bytes
+
+	// Bytes of B that arrive from beyond the first cache. From memory one stream
+	// is faster than several.
+	FromL2, FromL3, FromMemory, OneStream float64
+}
+
+// CoreOf describes a processor's core. Zen 4 splits 512-bit operations in two;
+// its rates from the caches are measured, and stand for others too, as none of
+// their orders hangs on them.
+func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
+	c := Core{
+		Multiplies: 2, Loads: 2, Latency: 4,
+		L1: cpu.Caches.L1D, L2: cpu.Caches.L2, L3: cpu.Caches.L3,
+		FromL2: 32, FromL3: 21, FromMemory: 7.4, OneStream: 9,
+	}
+	if isa == asm.AVX512 && cpu.Arch == "zen4" {
+		c.Multiplies, c.Loads = 1, 1
+	}
+	for size, usual := range map[*int]int{&c.L1: 32 << 10, &c.L2: 1 << 20, &c.L3: 32 << 20} {
+		if *size == 0 {
+			*size = usual
+		}
+	}
+	return c
+}
+
+// GemmShape is the sizes of a product, with K in steps.
+type GemmShape struct{ Rows, Cols, Steps int }
+
+// GemmTiles are the candidates for the tile of a product. The first is for
+// products of many rows; it comes first where two are as good.
+func GemmTiles(isa asm.ISA) []GemmTile {
+	if isa == asm.AVX512 {
+		// Few and wide rows for many, for up to 14 rows one pass over B, and one
+		// stream of it where there is hardly more to do than read it.
+		return []GemmTile{{6, 4}, {14, 2}, {3, 1}}
+	}
+	return []GemmTile{{6, 2}}
+}
+
+// fetches tells whether tile kernels fetch the next panel of B into the second
+// cache meanwhile. It pays where B comes from beyond it: in one pass, which is
+// what tall tiles are for; where B is there already the others are as good.
+func (t GemmTile) fetches(isa asm.ISA) bool { return isa == asm.AVX512 && t.Vectors == 2 }
+
+// Tile is the candidate that takes the fewest cycles for a product.
+func (c *Core) Tile(isa asm.ISA, s GemmShape) GemmTile {
+	all := GemmTiles(isa)
+	best, least := all[0], 0.0
+	if len(all) == 1 || s.Rows < 1 || s.Cols < 1 || s.Steps < 1 {
+		return best
+	}
+	for i, t := range all {
+		if cycles := c.cycles(isa, t, s); i == 0 || cycles < least {
+			best, least = t, cycles
+		}
+	}
+	return best
+}
+
+// Parts of the time to bring B that are not hidden behind multiply-adds, of the
+// shorter of the two: from beyond the second cache, there if the next panel is
+// fetched, and from the second cache. Fetching itself slows the stream.
+const (
+	exposed        = 0.45
+	exposedFetched = 0.15
+	exposedNear    = 0.1
+	fetchedRate    = 0.75
+)
+
+// Cycles beside the steps of a tile: of each accumulator, to clear and store it,
+// and of each tile.
+const (
+	accumulatorCycles = 2
+	tileCycles        = 20
+)
+
+// cycles estimates the time of a product in a tile: row panels, each a pass over
+// B, of which the first brings it from where it lies.
+func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
+	lanes := GemmLanes(isa)
+	vectors := (s.Cols + lanes - 1) / lanes
+	panels := (s.Rows + t.Rows - 1) / t.Rows
+	low, tall := s.Rows/panels, s.Rows%panels // tall panels have a row more
+	const word = 4
+	bytes := float64(vectors) * float64(lanes*word) * float64(s.Steps)
+	rate, shown := c.FromMemory, exposed
+	switch {
+	case bytes <= float64(c.L2)/2:
+		rate, shown = c.FromL2, exposedNear
+	case bytes <= float64(c.L3)/2:
+		rate = c.FromL3
+	case t.Vectors == 1:
+		rate = c.OneStream
+	}
+	if t.fetches(isa) && rate < c.FromL2 {
+		rate, shown = rate*fetchedRate, exposedFetched
+	}
+	pass := func(rows int, rate, exposed float64) float64 {
+		work := c.compute(t, rows, vectors, s.Steps)
+		read := bytes / rate
+		return max(work, read) + exposed*min(work, read)
+	}
+	cycles := pass(low+min(tall, 1), rate, shown)
+	if tall > 1 {
+		cycles += float64(tall-1) * pass(low+1, c.FromL2, exposedNear)
+	}
+	return cycles + float64(panels-max(tall, 1))*pass(low, c.FromL2, exposedNear)
+}
+
+// compute is the cycles of a row panel whose operands are in the first cache,
+// but for rows of A that fill it: they come from the second for each tile.
+func (c *Core) compute(t GemmTile, rows, vectors, steps int) float64 {
+	tile := func(vectors int) float64 {
+		if vectors == 0 {
+			return 0
+		}
+		sums := float64(rows * vectors)
+		step := max(sums/c.Multiplies, float64(rows+vectors)/c.Loads, c.Latency)
+		const block, word = 512, 4 // steps that a tile does at once
+		if rows*min(steps, block)*word > c.L1/2 {
+			const streams = 2 // times FromL2: rows follow one another
+			step += float64(rows*word) / (streams * c.FromL2)
+		}
+		return float64(steps)*step + accumulatorCycles*sums + tileCycles
+	}
+	return float64(vectors/t.Vectors)*tile(t.Vectors) + tile(vectors%t.Vectors)
+}

@@ -1,0 +1,57 @@
+package x86
+
+import (
+	"testing"
+
+	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// Tiles that were the fastest on the processor named, by the clock.
+func TestTileChoice(t *testing.T) {
+	zen4 := cpuid.CPU{Arch: "zen4", Caches: cpuid.Caches{L1D: 32 << 10, L2: 1 << 20, L3: 32 << 20}}
+	wide, tall, one := GemmTile{6, 4}, GemmTile{14, 2}, GemmTile{3, 1}
+	for _, c := range []struct {
+		isa   asm.ISA
+		shape GemmShape
+		want  GemmTile
+	}{
+		{AVX512, GemmShape{4096, 384, 1536}, wide}, // rows of 14 would not fit the first cache
+		{AVX512, GemmShape{2048, 2048, 2048}, wide},
+		{AVX512, GemmShape{2, 1536, 1536}, wide},
+		{AVX512, GemmShape{12, 1536, 1536}, tall}, // one pass over a weight in the third cache
+		{AVX512, GemmShape{14, 8192, 2048}, tall}, // or in memory
+		{AVX512, GemmShape{9, 8192, 2048}, tall},
+		{AVX512, GemmShape{1, 4096, 4096}, one},
+		{AVX512, GemmShape{1, 1536, 1536}, wide}, // the third cache feeds more than one chain of sums
+		{AVX512, GemmShape{0, 1536, 1536}, wide},
+		{AVX512, GemmShape{7, 0, 0}, wide},
+		{AVX2, GemmShape{12, 1536, 384}, GemmTile{6, 2}},
+	} {
+		core := CoreOf(&zen4, c.isa)
+		if got := core.Tile(c.isa, c.shape); got != c.want {
+			t.Errorf("%v: %v, want %v", c.shape, got, c.want)
+		}
+	}
+}
+
+// The estimate grows with the work, whatever tile does it, and knows no shape
+// that takes no time.
+func TestTileCyclesGrow(t *testing.T) {
+	for _, arch := range []string{"", "zen4", "zen5"} {
+		cpu := cpuid.CPU{Arch: arch}
+		for _, isa := range []asm.ISA{AVX512, AVX2} {
+			core := CoreOf(&cpu, isa)
+			for _, tile := range GemmTiles(isa) {
+				last := 0.0
+				for n := 1; n <= 3000; n = 2*n + 5 {
+					cycles := core.cycles(isa, tile, GemmShape{n, n, n})
+					if bound := float64(n) * float64(n) * float64(n) / float64(GemmLanes(isa)) / core.Multiplies; !(cycles > last) || cycles < bound {
+						t.Errorf("%q %v %v: %v cycles for sizes of %d, after %v; at least %v", arch, isa, tile, cycles, n, last, bound)
+					}
+					last = cycles
+				}
+			}
+		}
+	}
+}
