@@ -46,6 +46,9 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if err := k.operands(c); err != nil {
 		return nil, err
 	}
+	if err := k.makeTiles(c.device); err != nil {
+		return nil, err
+	}
 	var plain bool
 	k.out, plain = g.StoreAt()
 	sums := g.DType.Compute()

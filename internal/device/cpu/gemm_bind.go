@@ -51,6 +51,33 @@ func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
 	return d.core.Tile(k.isa, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
 }
 
+// makeTiles makes the tile kernels that runs may choose, so that a length that is
+// new to the program compiles nothing: few rows take other tiles than many.
+func (k *gemmKernel) makeTiles(d *Device) error {
+	const few = 64
+	g := k.work
+	low, high := g.Rows.Bounds()
+	cols, fixedCols := g.Cols.Const()
+	depth, fixedK := g.K.Const()
+	tiles := map[x86.GemmTile]bool{}
+	if fixedCols && fixedK || d.forced != (x86.GemmTile{}) {
+		for rows := low; rows <= min(high, low+few); rows++ {
+			tiles[d.tile(k.tiles, gemmSize{1, int(rows), cols, depth}, k.format.Group())] = true
+		}
+		tiles[d.tile(k.tiles, gemmSize{1, int(high), cols, depth}, k.format.Group())] = true
+	} else {
+		for _, t := range x86.GemmTiles(k.tiles.isa) {
+			tiles[t] = true
+		}
+	}
+	for t := range tiles {
+		if _, err := k.tiles.set(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	return planGemm(size, s.kernel.format.Group(), s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
