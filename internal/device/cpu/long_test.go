@@ -4,3 +4,5 @@ package cpu
 
 // long says that tests take their time.
 const long = true
+
+func init() { graphs = 1_000_000 }

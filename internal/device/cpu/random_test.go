@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -76,7 +77,7 @@ func machines(t testing.TB) []*Device {
 }
 
 // How many random graphs a test run compares, and for each pass that is off;
-// the build tag ci sets more.
+// the build tags ci and long set more.
 var graphs, graphsOff = 3000, 40
 
 // TestRandomGraphs compares every instruction set, with all passes on and all
@@ -88,8 +89,14 @@ func TestRandomGraphs(t *testing.T) {
 		n = 300
 	}
 	devices := machines(t)
-	for seed := range n {
-		checkRandom(t, devices[seed%len(devices)], uint64(seed), 11, nil, []string{"all"})
+	parts := runtime.GOMAXPROCS(0)
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			for seed := part; seed < n; seed += parts {
+				checkRandom(t, devices[seed%len(devices)], uint64(seed), 11, nil, []string{"all"})
+			}
+		})
 	}
 }
 
