@@ -25,7 +25,7 @@ func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 	c := Core{
 		Multiplies: 2, Loads: 2, Latency: 4,
 		L1: cpu.Caches.L1D, L2: cpu.Caches.L2, L3: cpu.Caches.L3,
-		FromL2: 32, FromL3: 21, FromMemory: 7.4, OneStream: 9,
+		FromL2: 32, FromL3: 21, FromMemory: 8, OneStream: 12,
 	}
 	if isa == asm.AVX512 && cpu.Arch == "zen4" {
 		c.Multiplies, c.Loads = 1, 1
@@ -76,7 +76,7 @@ func (c *Core) Tile(isa asm.ISA, s GemmShape) GemmTile {
 // shorter of the two: from beyond the second cache, there if the next panel is
 // fetched, and from the second cache. Fetching itself slows the stream.
 const (
-	exposed        = 0.45
+	exposed        = 0.6
 	exposedFetched = 0.15
 	exposedNear    = 0.1
 	fetchedRate    = 0.75
@@ -88,6 +88,9 @@ const (
 	accumulatorCycles = 2
 	tileCycles        = 20
 )
+
+// fetchSlows is what fetching adds to a step where B is near already.
+const fetchSlows = 1.03
 
 // cycles estimates the time of a product in a tile: row panels, each a pass over
 // B, of which the first brings it from where it lies.
@@ -111,7 +114,7 @@ func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
 		rate, shown = rate*fetchedRate, exposedFetched
 	}
 	pass := func(rows int, rate, exposed float64) float64 {
-		work := c.compute(t, rows, vectors, s.Steps)
+		work := c.compute(isa, t, rows, vectors, s.Steps)
 		read := bytes / rate
 		return max(work, read) + exposed*min(work, read)
 	}
@@ -124,13 +127,16 @@ func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
 
 // compute is the cycles of a row panel whose operands are in the first cache,
 // but for rows of A that fill it: they come from the second for each tile.
-func (c *Core) compute(t GemmTile, rows, vectors, steps int) float64 {
+func (c *Core) compute(isa asm.ISA, t GemmTile, rows, vectors, steps int) float64 {
 	tile := func(vectors int) float64 {
 		if vectors == 0 {
 			return 0
 		}
 		sums := float64(rows * vectors)
 		step := max(sums/c.Multiplies, float64(rows+vectors)/c.Loads, c.Latency)
+		if t.fetches(isa) {
+			step *= fetchSlows
+		}
 		const block, word = 512, 4 // steps that a tile does at once
 		if rows*min(steps, block)*word > c.L1/2 {
 			const streams = 2 // times FromL2: rows follow one another

@@ -18,6 +18,8 @@ func TestTileChoice(t *testing.T) {
 	}{
 		{AVX512, GemmShape{4096, 384, 1536}, wide}, // rows of 14 would not fit the first cache
 		{AVX512, GemmShape{2048, 2048, 2048}, wide},
+		{AVX512, GemmShape{4096, 384, 96}, wide},  // fetching gains nothing
+		{AVX512, GemmShape{24, 4096, 1024}, tall}, // two passes for four
 		{AVX512, GemmShape{2, 1536, 1536}, wide},
 		{AVX512, GemmShape{12, 1536, 1536}, tall}, // one pass over a weight in the third cache
 		{AVX512, GemmShape{14, 8192, 2048}, tall}, // or in memory
