@@ -106,7 +106,8 @@ func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	if args.B != nil { // there is something to read
 		args.B = unsafe.Add(args.B, n*int(args.PanelB))
 	}
-	args.C = unsafe.Add(args.C, n*int(args.StepC))
+	c := args.C
+	args.C = unsafe.Add(c, n*int(args.StepC))
 	for _, p := range []*unsafe.Pointer{&args.Ahead, &args.Beside} {
 		if *p != nil { // else it would become no address
 			*p = unsafe.Add(*p, 4*(cols-rest))
@@ -118,6 +119,7 @@ func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	vectors := ceilDiv(rest, t.lanes)
 	args.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
 	jit.Call(t.tail[rows][vectors], unsafe.Pointer(args))
+	args.C = c // where an epilogue behind the call finds the sums
 }
 
 // transposes is the code that turns squares of f32, by instruction set.
