@@ -105,7 +105,7 @@ func attentionCases() []*Case {
 			all = append(all, denseAttention(d, k.name, k.attr), raggedAttention(d, k.name, k.attr))
 		}
 	}
-	return append(all, longAttention())
+	return append(all, longAttention(), repeatedValues())
 }
 
 const (
@@ -164,6 +164,23 @@ func longAttention() *Case {
 		in := func() *ir.Node { return b.Input(ir.F32, Ordinary, ir.N(1), ir.N(2), t, ir.N(32)) }
 		return both(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.25, Causal: true}}, in(), in(), in()))
 	}, Flops: func(env ir.Env) float64 { return 2 * 4 * 32 * float64(env["T"]*env["T"]) }}
+}
+
+// repeatedValues has values that are twice as wide as the keys they repeat, and a
+// result whose lanes are turned into more heads.
+func repeatedValues() *Case {
+	t := ir.Sym("T", 1, 64)
+	return &Case{Name: "attention repeated values", Sizes: []ir.Env{{"T": 1}, {"T": 6}}, Build: func(b *Builder) []*ir.Node {
+		shape := func(last ...ir.Dim) ir.Attr { return ir.Attr{Shape: append(ir.Shape{t}, last...)} }
+		x := b.Input(ir.F32, Ordinary, t, ir.N(1), ir.N(3))
+		twice := b.Add(ir.Expand, shape(ir.N(2), ir.N(3)), x)
+		in := []*ir.Node{
+			b.Input(ir.F32, Ordinary, t, ir.N(2), ir.N(3)), x, b.Add(ir.Reshape, shape(ir.N(1), ir.N(6)), twice),
+			b.Input(ir.I32, Offsets(t), ir.N(2)), b.Input(ir.I32, Offsets(t), ir.N(2)),
+		}
+		out := b.Add(ir.Get, ir.Attr{}, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.5, Ragged: true}}, in...))
+		return []*ir.Node{out, b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0, 2}}, b.Add(ir.Reshape, shape(ir.N(4), ir.N(3)), out))}
+	}}
 }
 
 // orderCases sorts and scans along both axes, with equals, NaN and infinities.

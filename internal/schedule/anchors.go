@@ -128,7 +128,8 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 		t.Batch, t.QLen, t.KLen = q.Shape[0], q.Shape[2], k.Shape[2]
 		t.Queries, t.Keys = t.Batch.Mul(t.QLen), t.Batch.Mul(t.KLen)
 	}
-	at := func(length ir.Dim) []*loop.Expr {
+	at := func(length, width ir.Dim) []*loop.Expr { // rows and lanes are not as many for all
+		b.bounds[t.Lane] = width
 		if a.Ragged {
 			b.bounds[t.Row] = length
 			return []*loop.Expr{t.Row.Ref(), t.Head.Ref(), t.Lane.Ref()}
@@ -146,7 +147,7 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 		if !a.Ragged {
 			length = o.node.Shape[2]
 		}
-		if *o.to, err = b.value(o.node, at(length), nil); err != nil {
+		if *o.to, err = b.value(o.node, at(length, o.node.Shape[width]), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -161,7 +162,7 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 	if !a.Ragged {
 		length = t.QLen
 	}
-	idx := at(length)
+	idx := at(length, v.Shape[width])
 	t.Epilogue = []loop.Stmt{b.store(n, idx, t.Acc.Ref())}
 	if b.s.getsOutput(n, 1) {
 		st := &loop.Store{Param: b.param(bufferKey{node: n, out: 1}, loop.Write), Index: linear(idx[:len(idx)-1], n.Out(1).Shape), Value: t.LSE.Ref()}

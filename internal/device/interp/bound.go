@@ -201,7 +201,7 @@ func (p *factors) mul(x, e float64) {
 func (p *factors) bound(t ir.DType) float64 {
 	c := t.Compute()
 	exact := p.high == p.abs && p.mantissa*unit(t) <= 1
-	underflow := p.low < 0x1p24*tiny(c) // a partial product may, and be 0 when it meets an infinity
+	underflow := p.low < tiny(c)/unit(c) // a partial product may lose digits, or be 0 when it meets an infinity
 	switch {
 	case p.unknown, p.special && (p.zero || underflow || p.high != p.abs), p.top > maxFinite(t):
 		return math.Inf(1)

@@ -301,3 +301,33 @@ func TestBoundsOfDecisions(t *testing.T) {
 		}
 	}
 }
+
+// A product whose factors meet in another order may be rounded among the
+// subnormal numbers on the way, where the relative error has no bound.
+func TestBoundsOfTinyProducts(t *testing.T) {
+	for _, c := range []struct {
+		x        any
+		anything bool
+	}{
+		{[]float64{1e-160, 3e-149, 7}, true},
+		{[]float64{1e-160, 3e-140, 7}, false},
+		{[]float32{1e-20, 3e-19, 7}, true},
+		{[]float32{1e-20, 3e-15, 7}, false},
+	} {
+		g := newGraph(t)
+		var x *ir.Node
+		switch v := c.x.(type) {
+		case []float64:
+			x = of(g, v)
+		case []float32:
+			x = of(g, v)
+		}
+		_, bounds, err := g.evaluate(nil, g.add(ir.ReduceProd, ir.Attr{Axes: []int{0}}, x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := bounds[0][0]; math.IsInf(b, 1) != c.anything || b == 0 {
+			t.Errorf("the product of %v has the bound %v", c.x, b)
+		}
+	}
+}
