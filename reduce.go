@@ -167,7 +167,7 @@ func (x Tensor) LogSumExpKeep(axes ...int) Tensor {
 func (x Tensor) Softmax(axis int) Tensor {
 	return x.float("Softmax", func(x Tensor) Tensor {
 		e := x.Sub(x.MaxKeep(axis).Detach()).Exp()
-		return e.Mul(e.SumKeep(axis).Reciprocal()) // one division a row: they take longer than the exponentials
+		return e.Mul(e.SumKeep(axis).Reciprocal()) // one division a row, not one an element
 	})
 }
 

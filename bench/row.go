@@ -4,7 +4,9 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -14,6 +16,17 @@ import (
 type Report struct {
 	Machine Machine `json:"machine"`
 	Results []Row   `json:"results"`
+}
+
+// WriteReport writes rows, of Row or a type of the benchmark's own, in the form
+// of a Report, with the machine that they were measured on.
+func WriteReport[R any](w io.Writer, rows []R) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Machine Machine `json:"machine"`
+		Results []R     `json:"results"`
+	}{ThisMachine(), rows})
 }
 
 // Row is one configuration that was timed.

@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -56,10 +55,5 @@ func run(rounds int, asJSON bool) error {
 	if !asJSON {
 		return nil
 	}
-	out := json.NewEncoder(os.Stdout)
-	out.SetIndent("", " ")
-	return out.Encode(struct {
-		Machine bench.Machine `json:"machine"`
-		Results []row         `json:"results"`
-	}{bench.ThisMachine(), rows})
+	return bench.WriteReport(os.Stdout, rows)
 }

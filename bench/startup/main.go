@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -66,12 +65,7 @@ func run(ctx context.Context, asJSON bool) (err error) {
 	if !asJSON {
 		return nil
 	}
-	out := json.NewEncoder(os.Stdout)
-	out.SetIndent("", " ")
-	return out.Encode(struct {
-		Machine bench.Machine `json:"machine"`
-		Results []row         `json:"results"`
-	}{bench.ThisMachine(), rows})
+	return bench.WriteReport(os.Stdout, rows)
 }
 
 func build(ctx context.Context, folder string) (string, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -79,9 +78,7 @@ func measure(ctx context.Context, w io.Writer, dtype string) (err error) {
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(bench.Report{Machine: bench.ThisMachine(), Results: rows})
+	return bench.WriteReport(w, rows)
 }
 
 // timed is the case of an encoder. Its accuracy is the cosine with what the

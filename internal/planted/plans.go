@@ -4,6 +4,12 @@ package planted
 // order of passes over a row, reductions in parts, the memory plan.
 var scheduleDefects = []Defect{
 	{
+		Name: "values-have-the-width-of-keys", File: "internal/schedule/anchors.go",
+		Old:     "at(length, o.node.Shape[width])",
+		New:     "at(length, q.Shape[width])",
+		Package: "internal/device/cpu", Run: "TestConformance",
+	},
+	{
 		Name: "lifetime-ends-early", File: "internal/schedule/memory.go",
 		Old:     "max(b.Last, i)",
 		New:     "max(b.Last, i-1)",
