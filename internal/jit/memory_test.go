@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -43,6 +44,45 @@ func TestAlloc(t *testing.T) {
 	}
 	if err := a.Trim(); err != nil || a.Stats().Cached != 0 {
 		t.Errorf("%v, %d bytes cached after Trim", err, a.Stats().Cached)
+	}
+}
+
+// Large blocks that are in use at once begin at different places of a page.
+func TestPlaces(t *testing.T) {
+	if !adviseHuge {
+		t.Skip("no huge pages here")
+	}
+	var p placement
+	seen := map[int]bool{}
+	for range places {
+		seen[p.place(hugePage)] = true
+	}
+	if len(seen) != places {
+		t.Errorf("%d blocks have places %v", places, seen)
+	}
+	p[3].Add(-hugePage)
+	if got := p.place(hugePage); got != 3 {
+		t.Errorf("the block after one was freed has place %d", got)
+	}
+	before := mapped[0].Load()
+	for i := range mapped {
+		before = min(before, mapped[i].Load())
+	}
+	var a Allocator
+	m, err := a.Alloc(3 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := int(uintptr(m.Pointer()) % hugePage)
+	if at%placeStep != 0 || at/placeStep >= places || mapped[at/placeStep].Load() < before+3<<20 {
+		t.Errorf("a block begins %d bytes behind a huge page", at)
+	}
+	held := mapped[at/placeStep].Load()
+	if err := errors.Join(m.Close(), a.Trim()); err != nil {
+		t.Fatal(err)
+	}
+	if now := mapped[at/placeStep].Load(); now > held-3<<20 {
+		t.Errorf("%d bytes at its place after it was freed, %d before", now, held)
 	}
 }
 
