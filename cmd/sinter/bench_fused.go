@@ -100,11 +100,13 @@ func fusedRows() int {
 
 func (a *app) benchFused(ctx context.Context, b *benchRun) error {
 	b.left = len(fusedCases) * len(b.isas)
-	rows := fusedRows()
-	x, v := uniform(rows*fusedWidth), uniform(fusedWidth)
+	in, err := newFusedInputs(ctx, fusedRows())
+	if err != nil {
+		return err
+	}
 	for _, c := range fusedCases {
 		for _, isa := range b.isas {
-			if err := b.fused(ctx, c, isa, rows, x, v); err != nil {
+			if err := b.fused(ctx, c, isa, in); err != nil {
 				return err
 			}
 		}
@@ -112,18 +114,41 @@ func (a *app) benchFused(ctx context.Context, b *benchRun) error {
 	return nil
 }
 
-// fused measures a case. The second array is the first, shifted by a row.
-func (b *benchRun) fused(ctx context.Context, c fusedCase, isa string, rows int, x, v []float32) (err error) {
-	y := append(x[fusedWidth:len(x):len(x)], x[:fusedWidth]...)
+// fusedInputs are the arrays, as results of a device: what a kernel in the
+// middle of a program reads. y is x, shifted by a row.
+type fusedInputs struct {
+	rows    int
+	x, y, v []float32
+	tensors map[string]sinter.Tensor
+}
+
+func newFusedInputs(ctx context.Context, rows int) (*fusedInputs, error) {
+	half, v := sinter.Of(uniform(rows*fusedWidth), rows, fusedWidth), uniform(fusedWidth)
+	x := half.Add(half)
+	all, err := sinter.Eval(ctx, x, x.Roll(-1, 0))
+	if err != nil {
+		return nil, err
+	}
+	in := &fusedInputs{rows: rows, v: v, tensors: map[string]sinter.Tensor{"x": all[0], "y": all[1], "v": sinter.Of(v, fusedWidth)}}
+	if in.x, err = sinter.Values[float32](ctx, all[0]); err != nil {
+		return nil, err
+	}
+	in.y, err = sinter.Values[float32](ctx, all[1])
+	return in, err
+}
+
+// fused measures a case.
+func (b *benchRun) fused(ctx context.Context, c fusedCase, isa string, arrays *fusedInputs) (err error) {
+	rows := arrays.rows
 	input := func(name string) sinter.Tensor {
 		return sinter.Input(name, sinter.F32, sinter.Dims(rows, fusedWidth)...)
 	}
-	in := map[string]sinter.Tensor{"x": sinter.Of(x, rows, fusedWidth)}
+	in := map[string]sinter.Tensor{"x": arrays.tensors["x"]}
 	if c.arrays == 2 {
-		in["y"] = sinter.Of(y, rows, fusedWidth)
+		in["y"] = arrays.tensors["y"]
 	}
 	if c.vector {
-		in["v"] = sinter.Of(v, fusedWidth)
+		in["v"] = arrays.tensors["v"]
 	}
 	g := sinter.Capture(c.build(input("x"), input("y"), sinter.Input("v", sinter.F32, sinter.N(fusedWidth))))
 	p, err := b.compile(g, isa, in)
@@ -140,7 +165,7 @@ func (b *benchRun) fused(ctx context.Context, c fusedCase, isa string, rows int,
 		Run: p.once,
 		Accuracy: func(ctx context.Context, threads int) (float64, error) {
 			got, err := results[float32](ctx, p, threads)
-			return c.error(rows, x, y, v, got), err
+			return c.error(rows, arrays.x, arrays.y, arrays.v, got), err
 		},
 	})
 }
