@@ -70,6 +70,36 @@ var runDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestStream", Needs: machineCode,
 	},
 	{
+		Name: "staggered-sums-in-any-order", File: "internal/emit/x86/stream.go",
+		Old:     "!ok || m != n || n == mixedChains",
+		New:     "!ok || m == mixedChains || n == mixedChains",
+		Package: "internal/emit/x86", Run: "TestSumsLike",
+	},
+	{
+		Name: "stagger-leaves-the-block", File: "internal/loop/stagger.go",
+		Old:     "row = Apply(ir.Max, ir.I64, row, lo)",
+		New:     "row = Apply(ir.Max, ir.I64, row, Int(0))",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
+		Name: "stagger-fills-what-is-read", File: "internal/loop/stagger_ring.go",
+		Old:     "if apart > 1 && !early[i] {",
+		New:     "if apart > 1 {",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
+		Name: "stagger-divides-by-what-is-not-known", File: "internal/loop/stagger.go",
+		Old:     "case e.Kind == KindApply && (e.Op == ir.IDiv || e.Op == ir.Mod) && !e.DType.IsFloat():",
+		New:     "case e.Kind == KindApply && e.Op == ir.Mod && !e.DType.IsFloat():",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
+		Name: "stagger-reads-the-next-row", File: "internal/loop/stagger_ring.go",
+		Old:     "AddIndex(step.Ref(), Int(len(s.passes)-1-i))",
+		New:     "AddIndex(step.Ref(), Int(i))",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
 		Name: "kept-by-the-first-buffer-alone", File: "internal/device/cpu/kept.go",
 		Old: `	for _, b := range from {
 		key = binary`,

@@ -60,6 +60,7 @@ type compiler struct {
 	isa     x86.ISA
 	slab    *slab
 	made    map[string]kernel
+	apart   bool // loop.Stagger is not wanted
 	generic []string
 	listing strings.Builder
 	listed  bool
@@ -166,6 +167,7 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
+		c.apart = c.apart || off == "all" || off == "stagger"
 	}
 	var loops strings.Builder
 	for _, k := range plan.Kernels {
@@ -179,6 +181,9 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 		}
 		if o.Trace != nil {
 			fmt.Fprintf(&loops, "%v\n", work(k))
+			if lk, ok := code.(*loopKernel); ok && lk.streams != nil && lk.large.work != lk.plain.work {
+				fmt.Fprintf(&loops, "%v\n", lk.large.work)
+			}
 		}
 	}
 	if err := c.slab.seal(); err != nil {

@@ -51,15 +51,16 @@ type Options struct {
 
 // Device runs programs on the processor.
 type Device struct {
-	isa     ISA
-	threads int
-	has     cpuid.Features // beyond isa
-	core    x86.Core
-	forced  x86.GemmTile // Options.Tile
-	cache   int          // bytes; a kernel that touches more may write past the caches
-	alloc   jit.Allocator
-	pool    jit.Pool
-	closed  atomic.Bool
+	isa        ISA
+	threads    int
+	has        cpuid.Features // beyond isa
+	core       x86.Core
+	forced     x86.GemmTile // Options.Tile
+	cache      int          // bytes; a kernel that touches more may write past the caches
+	firstCache int          // bytes of a core
+	alloc      jit.Allocator
+	pool       jit.Pool
+	closed     atomic.Bool
 }
 
 // New makes a device. Asking for an instruction set that the processor, or the
@@ -74,7 +75,7 @@ func New(o Options) (*Device, error) {
 	case host.HasAVX2():
 		best = AVX2
 	}
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, forced: o.Tile, cache: cacheBytes(host.Caches)}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
 		d.isa = best

@@ -13,44 +13,45 @@ import (
 
 // loopKernel is a kernel made of loops: in machine code, or as closures.
 type loopKernel struct {
-	work    *loop.Kernel // as the scheduler made it
-	symbols []string
-	span    *loop.Loop // the Global loop; nil if there is none
-	weights weights    // of the expressions of span
+	work *loop.Kernel // as the scheduler made it
 
-	slab   *slab
-	offset int
-	spill  int
-	layout x86.Layout
-
-	streams      []int // params that a second form of the code writes past the caches; nil: there is none
-	streamOffset int
+	slab    *slab
+	plain   form
+	large   form  // for runs beyond the caches
+	streams []int // params that it writes past the caches; nil: there is no such form
 
 	generic *generic.Func // set instead of code
+}
+
+// form is the kernel as one code does it.
+type form struct {
+	work    *loop.Kernel // may have more scratch than the scheduler's
+	symbols []ir.Symbol
+	layout  x86.Layout
+	span    *loop.Loop // the Global loop; nil if there is none
+	weights weights    // of the expressions of span
+	offset  int        // of the code in the slab
+	spill   int
+}
+
+func newForm(k *loop.Kernel) form {
+	f := form{work: k, symbols: k.Symbols(), layout: x86.LayoutOf(k)}
+	if len(k.Body) == 1 {
+		if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
+			f.span, f.weights = l, weights{}
+			f.weights.add(l.Body)
+		}
+	}
+	return f
 }
 
 // loops compiles a kernel of loops.
 func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
 	k = loop.MoveBits(k)
-	lk := &loopKernel{work: k, slab: c.slab, layout: x86.LayoutOf(k)}
-	for _, s := range k.Symbols() {
-		lk.symbols = append(lk.symbols, s.Name)
-	}
-	if len(k.Body) == 1 {
-		if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
-			lk.span, lk.weights = l, weights{}
-			lk.weights.add(l.Body)
-		}
-	}
+	lk := &loopKernel{work: k, slab: c.slab, plain: newForm(k)}
 	if c.machine {
-		code, streaming, err := c.emit(k)
+		err := c.emit(lk)
 		if err == nil {
-			lk.offset, lk.spill = c.slab.add(code.Text), code.SpillBytes
-			c.list(k.Name, code)
-			if streaming != nil {
-				lk.streamOffset, lk.streams = c.slab.add(streaming.Text), streaming.Streams
-				c.list(k.Name+", streaming", streaming)
-			}
 			return lk, nil
 		}
 		if !errors.Is(err, x86.ErrUnsupported) {
@@ -68,37 +69,37 @@ func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
 
 // bind computes how the Global loop is cut into tasks.
 func (k *loopKernel) bind(r *binding) (jit.Step, error) {
-	ptrs, err := k.scratch(r)
-	if err != nil {
-		return nil, err
-	}
-	s := &loopStep{kernel: k, status: r.status, ptrs: ptrs, lo: 0, hi: 1, chunk: 1}
-	for _, name := range k.symbols {
-		s.sizes = append(s.sizes, int64(r.env[name]))
-	}
-	if k.span != nil {
-		if s.lo, s.hi, err = k.work.Span(r.env); err != nil {
-			return nil, err
-		}
-		s.chunk = chunk(s.hi-s.lo, cost(k.span.Body, k.weights, r.env), r.workers)
-	}
-	if k.generic != nil {
-		return s, s.bindGeneric(r)
-	}
-	s.offset = k.offset
+	f := &k.plain
 	if stream, err := k.streamsTo(r); err != nil {
 		return nil, err
 	} else if stream {
-		s.offset = k.streamOffset
+		f = &k.large
+	}
+	ptrs, err := f.scratch(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &loopStep{kernel: k, form: f, status: r.status, ptrs: ptrs, lo: 0, hi: 1, chunk: 1}
+	for _, size := range f.symbols {
+		s.sizes = append(s.sizes, int64(r.env[size.Name]))
+	}
+	if f.span != nil {
+		if s.lo, s.hi, err = f.work.Span(r.env); err != nil {
+			return nil, err
+		}
+		s.chunk = chunk(s.hi-s.lo, cost(f.span.Body, f.weights, r.env), r.workers)
+	}
+	if k.generic != nil {
+		return s, s.bindGeneric(r)
 	}
 	return s, s.bindCode(r)
 }
 
 // scratch gives every worker its pointers: shared params, and its own scratch.
-func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
+func (f *form) scratch(r *binding) ([][]unsafe.Pointer, error) {
 	total := 0
-	at := make([]int, len(k.work.Params))
-	for i, p := range k.work.Params {
+	at := make([]int, len(f.work.Params))
+	for i, p := range f.work.Params {
 		if p.Use != loop.Scratch {
 			continue
 		}
@@ -110,7 +111,7 @@ func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
 		total += (n*p.DType.Size() + x86.Padding + 63) &^ 63
 	}
 	spill := total
-	total += k.spill
+	total += f.spill
 	ptrs := make([][]unsafe.Pointer, r.workers)
 	var own []unsafe.Pointer
 	if total > 0 {
@@ -120,15 +121,15 @@ func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
 		}
 	}
 	for w := range ptrs {
-		ptrs[w] = make([]unsafe.Pointer, len(k.work.Params)+1) // the last is the spill area
+		ptrs[w] = make([]unsafe.Pointer, len(f.work.Params)+1) // the last is the spill area
 		copy(ptrs[w], r.ptrs)
-		for i, p := range k.work.Params {
+		for i, p := range f.work.Params {
 			if p.Use == loop.Scratch {
 				ptrs[w][i] = unsafe.Add(own[w], at[i])
 			}
 		}
-		if k.spill > 0 { // else the area would lie behind the memory, where a pointer must not point
-			ptrs[w][len(k.work.Params)] = unsafe.Add(own[w], spill)
+		if f.spill > 0 { // else the area would lie behind the memory, where a pointer must not point
+			ptrs[w][len(f.work.Params)] = unsafe.Add(own[w], spill)
 		}
 	}
 	return ptrs, nil
@@ -137,8 +138,8 @@ func (k *loopKernel) scratch(r *binding) ([][]unsafe.Pointer, error) {
 // loopStep is a loopKernel in one run.
 type loopStep struct {
 	kernel        *loopKernel
+	form          *form
 	lo, hi, chunk int
-	offset        int // of the code
 	sizes         []int64
 	status        []int64
 	ptrs          [][]unsafe.Pointer // by worker and param
@@ -158,14 +159,14 @@ func (s *loopStep) Do(worker, task int) error {
 		s.args[worker].Start, s.args[worker].End = start, end
 		return s.kernel.generic.Run(&s.args[worker])
 	}
-	b, l := s.blocks[worker], s.kernel.layout
+	b, l := s.blocks[worker], s.form.layout
 	b[l.Start], b[l.End] = uint64(start), uint64(end)
-	jit.Call(s.kernel.slab.entry(s.offset), unsafe.Pointer(&b[0]))
+	jit.Call(s.kernel.slab.entry(s.form.offset), unsafe.Pointer(&b[0]))
 	return nil
 }
 
 func (s *loopStep) bindCode(r *binding) error {
-	l := s.kernel.layout
+	l := s.form.layout
 	s.blocks = make([][]uint64, r.workers)
 	words := (l.Words + 15) &^ 15 // no false sharing
 	all := make([]uint64, words*r.workers)
@@ -174,7 +175,7 @@ func (s *loopStep) bindCode(r *binding) error {
 		if len(s.status) > 0 {
 			b[l.Status] = uint64(uintptr(unsafe.Pointer(&s.status[0])))
 		}
-		params := len(s.kernel.work.Params)
+		params := len(s.form.work.Params)
 		b[l.Spill] = uint64(uintptr(s.ptrs[w][params]))
 		for i, p := range s.ptrs[w][:params] {
 			b[l.Params+i] = uint64(uintptr(p))

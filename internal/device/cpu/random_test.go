@@ -76,6 +76,19 @@ func machines(t testing.TB) []*Device {
 	return all
 }
 
+// streaming are devices of which every kernel takes the form for large results
+// that it has.
+func streaming(t testing.TB) []*Device {
+	d, err := New(Options{})
+	if err != nil || d.ISA() == Generic {
+		t.Logf("no machine code: %v", err)
+		return nil
+	}
+	d.cache = 0
+	t.Cleanup(func() { _ = d.Close() })
+	return []*Device{d}
+}
+
 // How many random graphs a test run compares, and for each pass that is off;
 // the build tags ci and long set more.
 var graphs, graphsOff = 3000, 40
@@ -88,7 +101,7 @@ func TestRandomGraphs(t *testing.T) {
 	if testing.Short() {
 		n = 300
 	}
-	devices := machines(t)
+	devices := append(machines(t), streaming(t)...)
 	parts := runtime.GOMAXPROCS(0)
 	for part := range parts {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
@@ -133,7 +146,7 @@ func TestPassOff(t *testing.T) {
 			names = append(slices.Clone(names), p.Name)
 		}
 	}
-	devices := machines(t)
+	devices := append(machines(t), streaming(t)...)
 	for _, off := range names {
 		t.Run(off, func(t *testing.T) {
 			for seed := range graphsOff {

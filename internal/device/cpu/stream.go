@@ -20,12 +20,84 @@ func cacheBytes(c cpuid.Caches) int {
 	return c.L3
 }
 
+// firstCacheBytes is the size of a core's first cache.
+func firstCacheBytes(c cpuid.Caches) int {
+	if c.L1D == 0 {
+		return 32 << 10
+	}
+	return c.L1D
+}
+
 // leastStream is how much a kernel must write for streaming to matter.
 func (d *Device) leastStream() int { return d.cache / 4 }
 
-// emit gives the code of k, and the form that streams if k can write enough for
-// that at the largest sizes it has.
-func (c *compiler) emit(k *loop.Kernel) (plain, streaming *x86.Code, err error) {
+// emit adds the code of k, and that of a large form if k can write enough for it
+// at the largest sizes it has.
+func (c *compiler) emit(k *loopKernel) error {
+	work := loop.Expand(k.work)
+	if !c.mayStream(k.work) {
+		plain, err := x86.Emit(work, c.isa)
+		return c.add(k, plain, nil, err)
+	}
+	k.large = k.plain
+	plain, streaming, err := x86.EmitStreaming(work, c.isa)
+	if err == nil && streaming != nil {
+		if s, named := c.stagger(work); s != nil {
+			_, code, err := x86.EmitStreaming(s, c.isa)
+			if err == nil && code != nil && code.SumsLike(plain, named) {
+				k.large, streaming = newForm(s), code
+			}
+		}
+	}
+	return c.add(k, plain, streaming, err)
+}
+
+// stagger gives the form in which the passes over a row share a loop, if it
+// pays: measured with softmax and layer norms of 64 to 32768 columns, where the
+// rows it keeps leave a quarter of the first cache to others. AVX2 has too few
+// registers for what all passes hold.
+func (c *compiler) stagger(work *loop.Kernel) (*loop.Kernel, map[*loop.Local]*loop.Local) {
+	const mostRows, leastRows = 256, 32 // of a block, whose first and last steps do not count
+	f := newForm(work)
+	if c.apart || c.isa != x86.AVX512 || f.span == nil {
+		return nil, nil
+	}
+	rows := min(mostRows, 2*taskCost/cost(f.span.Body, f.weights, nil))
+	if rows < leastRows {
+		return nil, nil
+	}
+	s, named := loop.Stagger(work, rows)
+	if s == nil {
+		return nil, nil
+	}
+	kept := 0
+	for _, p := range s.Params {
+		if n, static := p.Len.Const(); p.Use == loop.Scratch && static {
+			kept += n * p.DType.Size()
+		}
+	}
+	if kept > c.device.firstCache*3/4 {
+		return nil, nil
+	}
+	return s, named
+}
+
+// add puts the codes of k into the slab; there may be no large one.
+func (c *compiler) add(k *loopKernel, plain, large *x86.Code, err error) error {
+	if err != nil {
+		return err
+	}
+	k.plain.offset, k.plain.spill = c.slab.add(plain.Text), plain.SpillBytes
+	c.list(k.work.Name, plain)
+	if large != nil {
+		k.large.offset, k.large.spill, k.streams = c.slab.add(large.Text), large.SpillBytes, large.Streams
+		c.list(k.work.Name+", streaming", large)
+	}
+	return nil
+}
+
+// mayStream tells whether k can write enough.
+func (c *compiler) mayStream(k *loop.Kernel) bool {
 	most, least := int64(0), int64(c.device.leastStream())
 	for _, p := range k.Params {
 		if p.Use == loop.Write {
@@ -34,12 +106,7 @@ func (c *compiler) emit(k *loop.Kernel) (plain, streaming *x86.Code, err error) 
 			most += min(hi, least/size+1) * size // enough alone, and no overflow
 		}
 	}
-	k = loop.Expand(k)
-	if most < least {
-		plain, err = x86.Emit(k, c.isa)
-		return plain, nil, err
-	}
-	return x86.EmitStreaming(k, c.isa)
+	return most >= least
 }
 
 // streamsTo tells whether this run takes the form that streams: what it writes

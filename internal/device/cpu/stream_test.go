@@ -15,7 +15,7 @@ import (
 func TestStreamingResults(t *testing.T) {
 	for _, d := range machines(t) {
 		for name, text := range bandwidthGraphs {
-			for _, rows := range []int{0, 1, 3, 37} {
+			for _, rows := range []int{0, 1, 3, 37, 300} {
 				run, bound := bindBandwidth(t, d, text, rows)
 				out := bound.Outputs[0].Bytes()
 				var results [2][]byte
@@ -65,6 +65,37 @@ func TestStreamsTo(t *testing.T) {
 				t.Errorf("%v, %d rows, caches of %d bytes, offset %d: streams: %v", d.ISA(), c.rows, c.cache, c.offset, got)
 			}
 		}
+	}
+}
+
+// Kernels of several passes over rows that leave room in the first cache have all
+// in one loop when they stream.
+func TestStreamingStaggers(t *testing.T) {
+	d, err := New(Options{ISA: AVX512})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer d.Close()
+	d.firstCache = 32 << 10
+	for _, c := range []struct {
+		name, text string
+		off        []string
+		want       bool
+	}{
+		{"add", bandwidthGraphs["add"], nil, false},
+		{"softmax", softmaxGraph(1024), nil, true},
+		{"softmax, switched off", softmaxGraph(1024), []string{"stagger"}, false},
+		{"softmax, all off", softmaxGraph(1024), []string{"all"}, false},
+		{"softmax of long rows", softmaxGraph(1536), nil, false},
+		{"norm", normGraph(1024), nil, true},
+		{"norm of a few columns", normGraph(64), nil, true},
+	} {
+		m := must(d.CompileGraph(t.Context(), must(ir.Parse(c.text)), device.Options{NoOpt: c.off, Check: true}))
+		k := m.(*module).kernels[0].(*loopKernel)
+		if got := k.streams != nil && k.large.work != k.plain.work; got != c.want {
+			t.Errorf("%s: staggered: %v\n%v", c.name, got, k.large.work)
+		}
+		_ = m.Close()
 	}
 }
 

@@ -35,7 +35,8 @@ type Code struct {
 	SpillBytes int   // of scratch memory that each running call needs
 	Streams    []int // params with stores past the caches, whose addresses must be multiples of StreamAlign
 
-	asm *asm.Asm
+	asm    *asm.Asm
+	chains map[*loop.Local]int // see accumulates
 }
 
 // Listing is the code as text: offset, bytes, instruction.
@@ -109,6 +110,7 @@ type emitter struct {
 
 	streamable uint64 // params that stores past the caches may go to
 	streams    uint64 // those that have such stores
+	chains     map[*loop.Local]int
 
 	partial map[*loop.Local]*partials
 	why     string // what made it give up
@@ -150,7 +152,7 @@ func (l *lanes) tail(u int) reg {
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
 	e := &emitter{
 		isa: isa, k: k, a: &asm.Asm{ISA: isa}, graph: newGraph(), plan: plan,
-		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
+		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, chains: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
 		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
 	}
 	symbols := k.Symbols()
@@ -197,13 +199,17 @@ func (e *emitter) finish() (plain, streaming *Code, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if plain, err = w.assemble(list); err != nil || e.streams == 0 {
-		return plain, nil, err
+	if plain, err = w.assemble(list); err != nil {
+		return nil, nil, err
+	}
+	if plain.chains = e.chains; e.streams == 0 {
+		return plain, nil, nil
 	}
 	w.stream(list)
 	if streaming, err = w.assemble(list); err != nil {
 		return nil, nil, err
 	}
+	streaming.chains = e.chains
 	for p := range e.k.Params {
 		if e.streams&e.graph.paramBit(p) != 0 {
 			streaming.Streams = append(streaming.Streams, p)

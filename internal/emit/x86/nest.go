@@ -126,6 +126,9 @@ func (e *emitter) loop(l *loop.Loop) {
 	if l.Range == loop.Vector && e.plan[l] != oneByOne {
 		e.vectorLoop(l, t, run)
 	} else {
+		if l.Range == loop.Vector {
+			e.accumulates(l, 1)
+		}
 		s.body = run
 		e.at = e.top()
 		e.startAt(s.v, t)

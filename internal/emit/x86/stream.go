@@ -26,6 +26,35 @@ func EmitStreaming(k *loop.Kernel, isa ISA) (plain, streaming *Code, err error) 
 	return emit(k, isa, emitOptions{stream: true})
 }
 
+// SumsLike tells whether c accumulates in the order of another code of the same
+// loops. Locals of c stand for the others that named gives, or are the same.
+func (c *Code) SumsLike(other *Code, named map[*loop.Local]*loop.Local) bool {
+	for l, n := range c.chains {
+		if named[l] != nil {
+			l = named[l]
+		}
+		if m, ok := other.chains[l]; !ok || m != n || n == mixedChains {
+			return false
+		}
+	}
+	return true
+}
+
+// mixedChains is of a local that two loops accumulate in different ways.
+const mixedChains = -1
+
+// accumulates notes how the Vector loop l reduces: into so many registers, and
+// what is left over as its plan says.
+func (e *emitter) accumulates(l *loop.Loop, copies int) {
+	n := copies<<2 | int(e.plan[l])
+	for _, a := range e.reducedBy(l) {
+		if m, ok := e.chains[a.Local]; ok && m != n {
+			n = mixedChains
+		}
+		e.chains[a.Local] = n
+	}
+}
+
 // onlyWritten are the params that the kernel writes and never reads.
 func (e *emitter) onlyWritten() uint64 {
 	var read, written uint64

@@ -224,3 +224,55 @@ func runAligned(k *loop.Kernel, code *Code, env ir.Env) ([][]byte, error) {
 	}
 	return all, nil
 }
+
+// Codes of different loops accumulate alike where as many registers, and the same
+// plan for what is left over, share the sum.
+func TestSumsLike(t *testing.T) {
+	sum := func(width int, extra string) (*Code, *loop.Local) {
+		t.Helper()
+		k, err := loop.Parse(fmt.Sprintf(`kernel "k"
+param x f32[%[1]d] read
+param y f32[8] write
+for global r < 8 {
+	s = f32(0)
+	for vector i < %[1]d {
+		%[2]s
+		s add= x[i]
+	}
+	y[r] = s
+}`, width, extra))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Emit(k, AVX512)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, k.Body[0].(*loop.Loop).Body[0].(*loop.Set).Local
+	}
+	manyLocals := ""
+	for i := range 12 {
+		manyLocals += fmt.Sprintf("t%d = x[i]\n", i)
+	}
+	four, l := sum(1024, "")
+	for _, c := range []struct {
+		name  string
+		width int
+		extra string
+		want  bool
+	}{
+		{"the same", 1024, "", true},
+		{"longer", 2048, "", true},
+		{"with a local", 1024, "t = x[i]", true},
+		{"in fewer registers", 32, "", false},
+		{"in fewer registers, as others are held", 1024, manyLocals, false},
+	} {
+		other, m := sum(c.width, c.extra)
+		if got := other.SumsLike(four, map[*loop.Local]*loop.Local{m: l}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if other, _ := sum(1024, ""); other.SumsLike(four, nil) {
+		t.Error("sums in a local that the other does not have are alike")
+	}
+}

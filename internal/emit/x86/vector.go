@@ -17,6 +17,7 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 	copies := e.chooseCopies(l, t)
 	step := int64(copies * e.wide())
 	sums := e.reducedBy(l)
+	e.accumulates(l, copies)
 	e.startAt(s.v, t)
 	main := !t.static || t.n >= step
 	rest := !t.static || t.n%step != 0
