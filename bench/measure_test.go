@@ -91,11 +91,11 @@ func TestStreamCopies(t *testing.T) {
 		ways = append(ways, s.copy)
 	}
 	for n, way := range ways {
-		for i := range s.from.Bytes() {
-			s.from.Bytes()[i] = byte(i*7 + n)
+		for i := range s.from {
+			s.from[i] = byte(i*7 + n)
 		}
 		way(1)
-		for i, b := range s.to.Bytes()[piece : 2*piece] {
+		for i, b := range s.to[piece : 2*piece] {
 			if b != byte((i+piece)*7+n) {
 				t.Fatalf("way %d: byte %d is %d", n, i, b)
 			}
