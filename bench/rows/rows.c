@@ -68,13 +68,20 @@ static void addNorm(float *o, const float *x, const float *y) {
 	}
 }
 
+// kept are rows that passes leave to one another, at different places of a page:
+// at the same, they would compete for the same sets of the first cache.
+static float kept[4][2 * WIDTH + 336] __attribute__((aligned(4096)));
+
+static void swap(float **a, float **b) {
+	float *t = *a;
+	*a = *b, *b = t;
+}
+
 // addNormTogether has all three passes in one loop, each a row behind the one
-// before it, so that memory never rests. The sums of three rows are kept; reading
-// x and y again instead takes almost twice as long. Were the rows that are kept at
-// the same place of a page, loads would wait for stores that are not theirs.
+// before it, so that memory never rests. The sums of two rows are kept; reading
+// x and y again instead takes almost twice as long.
 static void addNormTogether(float *o, const float *x, const float *y) {
-	static float kept[3][2 * WIDTH + 160] __attribute__((aligned(64)));
-	float *a = kept[0], *b = kept[1], *c = kept[2];
+	float *a = kept[0], *b = kept[1];
 	V s[VECTORS], q[VECTORS], mean = S(0), meanBefore = S(0), scale = S(0);
 	for (long r = -2; r < ROWS; r++) {
 		long ahead = (r + 2 < ROWS ? r + 2 : ROWS - 1) * WIDTH; // the last row is read three times
@@ -84,8 +91,8 @@ static void addNormTogether(float *o, const float *x, const float *y) {
 		each(j, k) {
 			int i = j + LANES * k;
 			V v = _mm512_add_ps(load(x + ahead + i), load(y + ahead + i));
-			V d = _mm512_sub_ps(load(b + i), mean), g = load(gamma_ + i), z = load(c + i);
-			_mm512_store_ps(a + i, v);
+			V d = _mm512_sub_ps(load(b + i), mean), g = load(gamma_ + i), z = load(a + i);
+			_mm512_store_ps(a + i, v); // where the row that goes out was
 			s[k] = _mm512_add_ps(s[k], v);
 			q[k] = fma(d, d, q[k]);
 			_mm512_stream_ps(out + i, fma(_mm512_mul_ps(_mm512_sub_ps(z, meanBefore), scale), g, g));
@@ -93,8 +100,7 @@ static void addNormTogether(float *o, const float *x, const float *y) {
 		meanBefore = mean;
 		scale = S(1 / sqrtf(total(q) / WIDTH + 1e-5f));
 		mean = S(total(s) / WIDTH);
-		float *t = c;
-		c = b, b = a, a = t;
+		swap(&a, &b);
 	}
 }
 
@@ -109,6 +115,10 @@ static inline V expv(V x) {
 	return _mm512_scalef_ps(p, n);
 }
 
+static V largest(const V *m) {
+	return S(_mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
+}
+
 // softmax does not look for NaN, which sinter does.
 static void softmax(float *o, const float *x, const float *y) {
 	for (long r = 0; r < ROWS; r++, x += WIDTH, o += WIDTH) {
@@ -116,7 +126,7 @@ static void softmax(float *o, const float *x, const float *y) {
 		clear(s);
 		for (int k = 0; k < VECTORS; k++) m[k] = S(-INFINITY);
 		each(j, k) m[k] = _mm512_range_ps(m[k], load(x + j + LANES * k), 5);
-		V top = S(_mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
+		V top = largest(m);
 		each(j, k) {
 			int i = j + LANES * k;
 			V e = expv(_mm512_sub_ps(load(x + i), top));
@@ -128,25 +138,28 @@ static void softmax(float *o, const float *x, const float *y) {
 	}
 }
 
-// softmaxAhead looks for the maximum of the next row beside the exponentials.
-static void softmaxAhead(float *o, const float *x, const float *y) {
-	V m[VECTORS], s[VECTORS];
-	for (int k = 0; k < VECTORS; k++) m[k] = S(-INFINITY);
-	each(j, k) m[k] = _mm512_range_ps(m[k], load(x + j + LANES * k), 5);
-	for (long r = 0; r < ROWS; r++, x += WIDTH, o += WIDTH) {
-		V top = S(_mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
-		const float *next = r + 1 < ROWS ? x + WIDTH : x;
+// softmaxTogether has the three passes in one loop. The first keeps what it read.
+static void softmaxTogether(float *o, const float *x, const float *y) {
+	float *a = kept[0], *b = kept[1], *e = kept[2], *f = kept[3];
+	V m[VECTORS], s[VECTORS], top = S(0), scale = S(0);
+	for (long r = -2; r < ROWS; r++) {
+		const float *next = x + (r + 2 < ROWS ? r + 2 : ROWS - 1) * WIDTH;
+		float *out = o + (r > 0 ? r : 0) * WIDTH;
 		clear(s);
 		for (int k = 0; k < VECTORS; k++) m[k] = S(-INFINITY);
 		each(j, k) {
 			int i = j + LANES * k;
-			V e = expv(_mm512_sub_ps(load(x + i), top));
-			_mm512_store_ps(row + i, e);
-			s[k] = _mm512_add_ps(s[k], e);
-			m[k] = _mm512_range_ps(m[k], load(next + i), 5);
+			V n = load(next + i), v = expv(_mm512_sub_ps(load(b + i), top));
+			_mm512_store_ps(a + i, n);
+			m[k] = _mm512_range_ps(m[k], n, 5);
+			_mm512_store_ps(e + i, v);
+			s[k] = _mm512_add_ps(s[k], v);
+			_mm512_stream_ps(out + i, _mm512_mul_ps(load(f + i), scale));
 		}
-		V scale = S(1 / total(s));
-		each(j, k) _mm512_stream_ps(o + j + LANES * k, _mm512_mul_ps(load(row + j + LANES * k), scale));
+		scale = S(1 / total(s));
+		top = largest(m);
+		swap(&a, &b);
+		swap(&e, &f);
 	}
 }
 
@@ -154,18 +167,20 @@ static const struct {
 	const char *name;
 	void (*run)(float *, const float *, const float *);
 	int arrays; // read and written
-} kernels[] = {{"copy", copy, 2}, {"add", add, 3}, {"add-layernorm", addNorm, 3}, {"add-layernorm, together", addNormTogether, 3}, {"softmax", softmax, 2}, {"softmax, row ahead", softmaxAhead, 2}};
+} kernels[] = {{"copy", copy, 2}, {"add", add, 3}, {"add-layernorm", addNorm, 3}, {"add-layernorm, together", addNormTogether, 3}, {"softmax", softmax, 2}, {"softmax, together", softmaxTogether, 2}};
 
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
+// array gives arrays at different places of a page, as sinter's allocator does.
 static float *array(void) {
-	size_t huge = 2 << 20, bytes = sizeof(float) * ROWS * WIDTH;
+	static size_t place;
+	size_t huge = 2 << 20, bytes = sizeof(float) * ROWS * WIDTH + 4096;
 	char *p = mmap(0, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) exit(1);
 	p = (char *)(((size_t)p + huge - 1) & ~(huge - 1));
 	madvise(p, bytes, MADV_HUGEPAGE);
 	memset(p, 0, bytes);
-	return (float *)p;
+	return (float *)(p + 448 * place++);
 }
 
 static double now(void) {
