@@ -32,7 +32,8 @@ func (f profileFlags) check() error {
 	return nil
 }
 
-// profiled is a kernel as the command prints it: averages of a run.
+// profiled is a kernel as the command prints it: averages of a run of the model,
+// in which its program may run several times.
 type profiled struct {
 	Number  int     `json:"number"`
 	Name    string  `json:"name"`
@@ -130,7 +131,7 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 	}
 	var rows []profiled
 	for _, k := range kernels {
-		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(k.Runs), Part: k.Time.Seconds() / sum}
+		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / profileRuns, Part: k.Time.Seconds() / sum}
 		bytes := k.Read + k.Written
 		if k.Time > 0 {
 			r.Rate, r.Bytes = (k.Products+k.Operations)/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
