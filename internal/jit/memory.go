@@ -105,9 +105,10 @@ type block struct {
 }
 
 // Alloc returns n bytes. Their contents are whatever they are: blocks are reused
-// without being cleared.
+// without being cleared. Of more than half of all addresses not even the size
+// class would be a number.
 func (a *Allocator) Alloc(n int) (*Memory, error) {
-	if n < 0 || n > math.MaxInt-2*hugePage || !offHeap && n > maxGoBytes {
+	if n < 0 || n > math.MaxInt/2 || !offHeap && n > maxGoBytes {
 		return nil, fmt.Errorf("jit: cannot allocate %d bytes", n)
 	}
 	if n < smallest || !offHeap {

@@ -2,6 +2,7 @@ package jit
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -34,7 +35,7 @@ func TestAlloc(t *testing.T) {
 	if s := a.Stats(); s.Live != 0 {
 		t.Errorf("%d bytes live after Close", s.Live)
 	}
-	for _, n := range []int{-1, 1<<63 - 1} {
+	for _, n := range []int{-1, math.MaxInt/2 + 1, math.MaxInt} {
 		if _, err := a.Alloc(n); err == nil {
 			t.Errorf("%d bytes were allocated", n)
 		}
