@@ -65,7 +65,7 @@ func splitPasses(k *Kernel) *staggering {
 	for _, st := range rows.Body {
 		if l, ok := st.(*Loop); ok {
 			n, static := l.Hi.AsInt()
-			if l.Range != Vector || l.Lo != nil || !static || s.width != 0 && n != s.width {
+			if l.Range != Vector || l.Lo != nil || !static || n < 1 || s.width != 0 && n != s.width {
 				return nil
 			}
 			s.width = n
@@ -102,7 +102,9 @@ func (s *staggering) stages() [][]Stmt {
 
 // harmless tells whether a stage may run over a row before the stage ahead did:
 // addresses and divisors are known, nothing sets a status, and what is stored is
-// stored again by the same stage.
+// stored again by the same statement. Two statements could store different values
+// to one element, and a stage behind would see the first of them when the last row
+// is done again.
 func (s *staggering) harmless() bool {
 	ok := true
 	stored := map[int]int{}
@@ -112,8 +114,8 @@ func (s *staggering) harmless() bool {
 			case *Loop:
 				ok = false
 			case *Store:
-				at, again := stored[st.Param]
-				ok = ok && (!again || at == i) && s.k.Params[st.Param].Use != Update && placesOnly(st.Index) && placesOnly(st.Valid)
+				_, again := stored[st.Param]
+				ok = ok && !again && s.k.Params[st.Param].Use != Update && placesOnly(st.Index) && placesOnly(st.Valid)
 				stored[st.Param] = i
 			}
 		})

@@ -56,7 +56,8 @@ func (s *staggering) fromMemory(e *Expr, known map[*Expr]bool) bool {
 	return false
 }
 
-// worthKeeping tells whether e is computed from two places of its row.
+// worthKeeping tells whether e is computed from a place of its row that
+// follows the lane.
 func (s *staggering) worthKeeping(e *Expr) bool {
 	if e.DType != ir.F32 || e.Kind == KindConst {
 		return false

@@ -22,18 +22,18 @@ const ringPad = 1344
 // uses them. It fails for those of unknown size.
 func (s *staggering) findRings() bool {
 	first, last := map[int]int{}, map[int]int{}
-	early := map[int]bool{} // stored, or read, where a store cannot come late
+	early := map[int]bool{} // a store cannot come late: lanes may meet, or it is read just behind
 	for i, stage := range s.stages() {
-		walkStores(stage, func(st *Store) { first[st.Param] = i })
+		walkStores(stage, func(st *Store) {
+			first[st.Param] = i
+			early[st.Param] = !s.ofLane(st.Index)
+		})
 		(&Kernel{Body: stage}).WalkExprs(func(e *Expr) {
 			if at, ok := first[e.Param]; ok && e.Kind == KindLoad {
 				last[e.Param] = i
-				early[e.Param] = early[e.Param] || at == i
+				early[e.Param] = early[e.Param] || at == i || !s.ofLane(e.Args[0])
 			}
 		})
-	}
-	for _, body := range s.between {
-		walkStores(body, func(st *Store) { early[st.Param] = true })
 	}
 	k := *s.k
 	k.Params = append([]Param(nil), s.k.Params...)
@@ -58,6 +58,10 @@ func (s *staggering) findRings() bool {
 	}
 	return true
 }
+
+// ofLane tells whether an index is the lane itself: no other lane's, and not one
+// of a statement between passes.
+func (s *staggering) ofLane(index *Expr) bool { return index.Kind == KindVar && index.Var == s.lane }
 
 func ringStride(n, size int) int {
 	const page = 4096

@@ -62,6 +62,30 @@ for global r < size(M) {
 	}
 }`
 
+// staggerLate reads a row of scratch in another order than it was filled, while
+// the first pass is at the row after the next, and once more behind all passes.
+const staggerLate = `kernel "late"
+symbol M 0 1000
+param x f32[M*40] read
+param e f32[40] scratch
+param y f32[M*40] write
+param last f32[M] write
+for global r < size(M) {
+	m = f32(0)
+	for vector c < 40 {
+		e[c] = x[r*40 + c]
+		m add= x[r*40 + c]
+	}
+	q = f32(0)
+	for vector c < 40 {
+		q add= x[r*40 + c] - m
+	}
+	for vector c < 40 {
+		y[r*40 + c] = e[INDEX]*q
+	}
+	last[r] = e[3]
+}`
+
 // staggerRefused are kernels that Stagger must leave alone, and why.
 var staggerRefused = map[string]string{
 	"one pass": `kernel "k"
@@ -83,6 +107,24 @@ for global r < 8 {
 	m = f32(0)
 	for vector c < 8 { m add= y[r*8 + c] }
 	for vector c < 8 { y[r*8 + c] = m }
+}`,
+	"a result that is stored twice": `kernel "k"
+param x f32[64] read
+param y f32[64] write
+param z f32[64] write
+for global r < 8 {
+	y[r*8] = f32(0)
+	for vector c < 8 { y[r*8 + c] = x[r*8 + c] }
+	m = y[r*8]
+	for vector c < 8 { z[r*8 + c] = m }
+}`,
+	"no columns": `kernel "k"
+param x f32[64] read
+param z f32[64] write
+for global r < 8 {
+	m = f32(1)
+	for vector c < 0 { m add= x[r*8 + c] }
+	for vector c < 8 { z[r*8 + c] = m }
 }`,
 	"of another length": `kernel "k"
 param x f32[64] read
@@ -226,7 +268,8 @@ func checkStagger(t *testing.T, k *Kernel, block int, rows ...int) *Kernel {
 }
 
 func TestStagger(t *testing.T) {
-	for _, text := range []string{staggerSoftmax, staggerNorm} {
+	inOrder, reversed := strings.Replace(staggerLate, "INDEX", "c", 1), strings.Replace(staggerLate, "INDEX", "39 - c", 1)
+	for _, text := range []string{staggerSoftmax, staggerNorm, inOrder, reversed} {
 		for _, block := range []int{1, 2, 5, 64} {
 			checkStagger(t, parseKernel(t, text), block, 0, 1, 2, 4, 5, 6, 11, 64, 65)
 		}

@@ -88,6 +88,18 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestStagger",
 	},
 	{
+		Name: "stagger-fills-what-another-lane-reads", File: "internal/loop/stagger_ring.go",
+		Old:     "|| at == i || !s.ofLane(e.Args[0])",
+		New:     "|| at == i",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
+		Name: "stagger-stores-twice", File: "internal/loop/stagger.go",
+		Old:     "ok = ok && !again && s.k",
+		New:     "ok = ok && (!again || stored[st.Param] == i) && s.k",
+		Package: "internal/loop", Run: "TestStagger",
+	},
+	{
 		Name: "stagger-divides-by-what-is-not-known", File: "internal/loop/stagger.go",
 		Old:     "case e.Kind == KindApply && (e.Op == ir.IDiv || e.Op == ir.Mod) && !e.DType.IsFloat():",
 		New:     "case e.Kind == KindApply && e.Op == ir.Mod && !e.DType.IsFloat():",
