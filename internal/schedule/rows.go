@@ -213,34 +213,38 @@ func (r *rowBuilder) ofRow(e *loop.Expr) bool {
 
 // heldInScratch finds, for each level, the inlined nodes of full shape that
 // this and later passes need and that are too dear to compute again: the row
-// of their values is kept beside the kernel.
+// of their values is kept beside the kernel. A view of one, such as a flip, reads
+// elements that are not there yet, of another row, or none: what views are of is
+// computed again.
 func (r *rowBuilder) heldInScratch() map[int][]*ir.Node {
 	if r.inner != loop.Vector {
 		return nil
 	}
 	first, last := map[*ir.Node]int{}, map[*ir.Node]int{}
+	viewed := map[*ir.Node]bool{}
 	for _, m := range r.g.members {
 		seen := map[*ir.Node]bool{}
-		var walk func(n *ir.Node)
-		walk = func(n *ir.Node) {
+		var walk func(n *ir.Node, view bool)
+		walk = func(n *ir.Node, view bool) {
+			view = view || !n.Op.Pointwise() && n.Op.Class() != ir.ClassReduce
 			for _, in := range n.In {
-				if seen[in] || r.s.isBuffer(in) {
+				if r.s.isBuffer(in) || seen[in] && (viewed[in] || !view) {
 					continue
 				}
-				seen[in] = true
+				seen[in], viewed[in] = true, viewed[in] || view
 				if l, ok := first[in]; !ok || r.level[m] < l {
 					first[in] = r.level[m]
 				}
 				last[in] = max(last[in], r.level[m])
-				walk(in)
+				walk(in, view)
 			}
 		}
-		walk(m)
+		walk(m, false)
 	}
 	held := map[int][]*ir.Node{}
 	for _, n := range r.s.g.Nodes {
 		l, ok := first[n]
-		if !ok || last[n] == l || !n.Op.Pointwise() || !n.Shape.Equal(r.g.full) || r.s.cost(n) <= functionCost {
+		if !ok || last[n] == l || viewed[n] || !n.Op.Pointwise() || !n.Shape.Equal(r.g.full) || r.s.cost(n) <= functionCost {
 			continue
 		}
 		if r.coveredBy(n, first, last) {
