@@ -117,7 +117,7 @@ var scheduleDefects = []Defect{
 		Name: "view-of-a-row-that-is-not-there-yet", File: "internal/schedule/rows.go",
 		Old:     "last[n] == l || viewed[n] ||",
 		New:     "last[n] == l ||",
-		Package: "internal/device/cpu", Run: "TestViewsOfKeptRows",
+		Package: "internal/device/cpu", Run: "TestKeptRows",
 	},
 	{
 		Name: "maximum-starts-at-a-number", File: "internal/schedule/rows.go",

@@ -129,14 +129,14 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 	r.row = nil
 	vars, idx := r.axes("c", r.g.full, func(a int) bool { return contains(r.g.axes, a) })
 	at := merge(r.rowIdx, idx, r.g.axes)
-	for _, n := range held {
-		e, err := r.compute(n, at, nil)
-		if err != nil {
-			return nil, err
-		}
-		inside = append(inside, r.hold(n, at, e))
-	}
 	for _, n := range members {
+		for ; len(held) > 0 && held[0].ID < n.ID; held = held[1:] { // each may need the other
+			e, err := r.compute(held[0], at, nil)
+			if err != nil {
+				return nil, err
+			}
+			inside = append(inside, r.hold(held[0], at, e))
+		}
 		full := n.Shape.Equal(r.g.full)
 		switch {
 		case n.Op.Class() == ir.ClassReduce:
