@@ -109,7 +109,16 @@ func TestStatus(t *testing.T) {
 		{"query of no UTF-8", nil, "", []string{"search", "\xff"}, 2, "not valid UTF-8"},
 		{"no results wanted", nil, "", []string{"search", "--top", "0", "x"}, 2, "--top 0"},
 		{"rerank", nil, "", []string{"search", "--rerank", "x"}, 2, "not available yet"},
-		{"a bad glob", nil, "", []string{"search", "-g", "[", "x"}, 2, "-g: glob"},
+		{"a bad glob", nil, "", []string{"search", "-g", "[", "x"}, 2, `-g: glob "[": [ without ]: write \[`},
+		{"an unknown type", nil, "", []string{"search", "-t", "golang", "x"}, 2, `no type "golang": there are asciidoc,`},
+		{"an unknown type to leave out", nil, "", []string{"search", "--files", "-T", ""}, 2, `no type ""`},
+		{"a size of no unit", nil, "", []string{"search", "--max-filesize", "2m", "x"}, 2, "such as 500K"},
+		{"a size of nothing", nil, "", []string{"search", "--files", "--max-filesize", "0K"}, 2, "at least 1"},
+		{"a size of too much", nil, "", []string{"search", "--max-filesize", "9999999999G", "x"}, 2, "too large"},
+		{"zero bytes between results", nil, "", []string{"search", "-0", "x"}, 2, "--files"},
+		{"zero bytes and JSON", nil, "", []string{"search", "--files", "-0", "--json"}, 2, "give one"},
+		{"files of no such path", nil, "", []string{"search", "--files", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
+		{"no files", nil, "", []string{"search", "--files", empty}, 0, ""},
 		{"index and none", nil, "", []string{"search", "--index", empty, "--no-index", "x"}, 2, "--no-index"},
 		{"no such path", nil, "", []string{"search", "--model", model, "x", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
 		{"nothing to search", nil, "", []string{"search", "--model", model, "x", empty}, 0, "no text found"},
@@ -162,7 +171,7 @@ func TestInterrupted(t *testing.T) {
 	if got := <-status; got != statusInterrupted {
 		t.Errorf("status %d, want %d", got, statusInterrupted)
 	}
-	for _, args := range [][]string{{"search", "--model", model, "x", "."}, {"bench", "gemm"}, {"device"}} {
+	for _, args := range [][]string{{"search", "--model", model, "x", "."}, {"search", "--files"}, {"bench", "gemm"}, {"device"}} {
 		if got := run(ctx, args, strings.NewReader(""), io.Discard, io.Discard, environment{}.get); got != statusInterrupted {
 			t.Errorf("%v: status %d, want %d", args, got, statusInterrupted)
 		}
@@ -176,7 +185,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestOutputFails(t *testing.T) {
 	model := tiny(t, nil)
-	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}} {
+	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}} {
 		args = append(args, "--model", model)
 		for _, c := range []struct {
 			err    error

@@ -18,8 +18,8 @@ type searchFlags struct {
 	top     int
 	index   string
 	noIndex bool
-	globs   []string
 	rerank  bool
+	files   fileFlags
 }
 
 func (a *app) searchCommand() *cobra.Command {
@@ -28,14 +28,30 @@ func (a *app) searchCommand() *cobra.Command {
 		Use:   "search QUERY [PATH...]",
 		Short: "Search text files by meaning",
 		Long: `Search finds the passages of the text files below each PATH, by default the
-current folder, whose meaning is closest to QUERY. Hidden files, binary files,
-files above 2 MiB and files that are not UTF-8 are left out; links are not
-followed. Of one file at most two passages are shown while there are others.`,
+current folder, whose meaning is closest to QUERY. A PATH may also be a file, or
+- for standard input. Of one file at most two passages are shown while there are
+others.
+
+The files are those that ripgrep searches: hidden files are left out, as are
+those that .gitignore, .ignore, .rgignore, .git/info/exclude and git's global
+excludes name; links are not followed. Binary files, and files larger than
+--max-filesize, are left out as well. A text file given as PATH is always
+searched.`,
 		Example: `  sinter search "how are errors wrapped" src docs
-  sinter search -g '*.go' -g '!*_test.go' "parse a date"`,
-		Args: cobra.MinimumNArgs(1),
+  sinter search -t go -g '!*_test.go' "parse a date"
+  sinter search --files --hidden -g '!.git'
+  git log | sinter search "why is the cache gone" -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.files.list {
+				return nil
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := f.query(args)
+			if f.files.list {
+				return a.listFiles(cmd.Context(), args, f.files)
+			}
+			q, err := a.query(args, f)
 			if err != nil {
 				return err
 			}
@@ -44,10 +60,10 @@ followed. Of one file at most two passages are shown while there are others.`,
 	}
 	set := c.Flags()
 	set.IntVar(&f.top, "top", 10, "show at most so many passages")
-	set.StringArrayVarP(&f.globs, "glob", "g", nil, "only files that match; after ! none that match (repeatable, the last match decides)")
 	set.StringVar(&f.index, "index", "", "folder to keep the index in (for now it is built anew each time)")
 	set.BoolVar(&f.noIndex, "no-index", false, "keep no index")
 	set.BoolVar(&f.rerank, "rerank", false, "sort the best by a second model (not available yet)")
+	f.files.register(set)
 	return c
 }
 
@@ -55,16 +71,12 @@ followed. Of one file at most two passages are shown while there are others.`,
 type query struct {
 	text  string
 	paths []string
-	globs textfiles.Globs
+	files textfiles.Options
 	top   int
 }
 
-func (f searchFlags) query(args []string) (query, error) {
-	q := query{text: args[0], paths: args[1:], top: f.top}
-	if len(q.paths) == 0 {
-		q.paths = []string{"."}
-	}
-	var err error
+func (a *app) query(args []string, f searchFlags) (query, error) {
+	q := query{text: args[0], paths: pathsOf(args[1:]), top: f.top}
 	switch {
 	case !utf8.ValidString(q.text):
 		return q, usagef("the query is not valid UTF-8")
@@ -77,10 +89,9 @@ func (f searchFlags) query(args []string) (query, error) {
 	case f.noIndex && f.index != "":
 		return q, usagef("--index and --no-index: give one")
 	}
-	if q.globs, err = textfiles.ParseGlobs(f.globs); err != nil {
-		return q, usagef("-g: %w", err)
-	}
-	return q, nil
+	var err error
+	q.files, err = f.files.options(a.env)
+	return q, err
 }
 
 // searchResult is what --json prints.
@@ -111,17 +122,14 @@ type found struct {
 type skipped struct {
 	Binary     int `json:"binary"`
 	TooLarge   int `json:"too_large"`
-	Encoding   int `json:"encoding"`
 	Unreadable int `json:"unreadable"`
 }
 
 func (a *app) search(ctx context.Context, q query) (err error) {
 	start := time.Now()
 	var skip skipped
-	files, err := textfiles.List(ctx, q.paths, textfiles.Options{Globs: q.globs, Warn: func(path string, err error) {
-		skip.Unreadable++
-		a.warn("%v", err)
-	}})
+	q.files.Skip = func(_ string, err error) { a.skip(&skip, err) }
+	files, err := textfiles.List(ctx, q.paths, q.files)
 	if err != nil {
 		return err
 	}
@@ -130,7 +138,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	b := newIndexBuilder(a, e, &skip)
+	b := newIndexBuilder(a, e, q.files.MaxBytes, &skip)
 	index, err := b.build(ctx, files)
 	if err != nil {
 		return err

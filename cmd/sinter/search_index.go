@@ -27,6 +27,7 @@ type indexed struct {
 type indexBuilder struct {
 	app     *app
 	encoder *encoder
+	most    int64 // bytes of a file
 	skip    *skipped
 	split   passage.Splitter
 	index   index
@@ -37,7 +38,7 @@ type indexBuilder struct {
 // most models were trained on say little about any one thing.
 const maxPassage = 256
 
-func newIndexBuilder(a *app, e *encoder, skip *skipped) *indexBuilder {
+func newIndexBuilder(a *app, e *encoder, most int64, skip *skipped) *indexBuilder {
 	limit := maxPassage
 	if n := e.MaxTokens(); n > 0 {
 		limit = min(limit, n)
@@ -48,7 +49,7 @@ func newIndexBuilder(a *app, e *encoder, skip *skipped) *indexBuilder {
 		// Special tokens stand for no bytes.
 		return slices.DeleteFunc(t.Encode(line).Offsets, func(o [2]int) bool { return o[0] == o[1] })
 	}
-	return &indexBuilder{app: a, encoder: e, skip: skip, split: passage.Splitter{Tokens: tokens, Max: max(1, limit-special)}}
+	return &indexBuilder{app: a, encoder: e, most: most, skip: skip, split: passage.Splitter{Tokens: tokens, Max: max(1, limit-special)}}
 }
 
 // build reads, splits and embeds files.
@@ -74,20 +75,15 @@ func (b *indexBuilder) build(ctx context.Context, files []textfiles.File) (*inde
 // add puts a file's passages into the index. A file that cannot be read is
 // counted and left out.
 func (b *indexBuilder) add(ctx context.Context, f textfiles.File) error {
-	text, err := textfiles.Read(f.Path)
-	switch {
-	case errors.Is(err, textfiles.ErrBinary):
-		b.skip.Binary++
-		return nil
-	case errors.Is(err, textfiles.ErrTooLarge):
-		b.skip.TooLarge++
-		return nil
-	case errors.Is(err, textfiles.ErrEncoding):
-		b.skip.Encoding++
-		return nil
-	case err != nil:
-		b.skip.Unreadable++
-		b.app.warn("%v", err)
+	text, err := f.Read(interruptible{ctx, b.app.stdin}, b.most)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		b.app.skip(b.skip, err)
+		if f.Named && errors.Is(err, textfiles.ErrBinary) {
+			b.app.warn("%v", err)
+		}
 		return nil
 	}
 	b.index.files++

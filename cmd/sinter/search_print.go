@@ -23,7 +23,7 @@ func (a *app) printFound(r searchResult) error {
 		}
 	}
 	if n := r.Skipped; a.terminal && n != (skipped{}) {
-		a.warn("left out: %d binary, %d too large, %d not UTF-8, %d unreadable", n.Binary, n.TooLarge, n.Encoding, n.Unreadable)
+		a.warn("left out: %d binary, %d too large, %d unreadable", n.Binary, n.TooLarge, n.Unreadable)
 	}
 	return out.Flush()
 }
