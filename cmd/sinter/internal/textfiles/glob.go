@@ -17,6 +17,9 @@ type glob struct {
 	re       *regexp.Regexp
 }
 
+// maxGlob bounds the bytes of a glob: those of a path, on most systems.
+const maxGlob = 4 << 10
+
 // newGlob reads a glob:
 //
 //	?        a byte but /
@@ -29,6 +32,9 @@ type glob struct {
 // These are gitignore's and, with the braces and the absence of classes such as
 // [:alpha:], those of ripgrep. With nameOnly the glob is about a file's name.
 func newGlob(text string, nameOnly bool) (glob, error) {
+	if len(text) > maxGlob {
+		return glob{}, errLong
+	}
 	g := glob{nameOnly: nameOnly, text: text}
 	if !strings.ContainsAny(text, `?*[{}\`) {
 		return g, nil
@@ -88,6 +94,7 @@ type translator struct {
 }
 
 var (
+	errLong       = fmt.Errorf("longer than %d bytes, as no path is", maxGlob)
 	errDangling   = errors.New(`nothing follows the last backslash: write \\ for one`)
 	errClass      = errors.New(`[ without ]: write \[ for the bracket itself`)
 	errRange      = errors.New("a range in brackets ends before it begins")

@@ -88,6 +88,7 @@ func TestBadPatterns(t *testing.T) {
 	}{
 		{"!", nil}, {"/", nil}, {"[", errClass}, {"[]", errClass}, {"[!]", errClass}, {"a/[/b", errClass}, {"[b-a]", errRange},
 		{`a\`, errDangling}, {"{a", errOpenBrace}, {"{{a}", errOpenBrace}, {"a}", errCloseBrace},
+		{strings.Repeat("?", maxGlob+1), errLong},
 	} {
 		lines := 0
 		ps := parsePatterns("x\n"+c.pattern+"\ny", func(line int, err error) {

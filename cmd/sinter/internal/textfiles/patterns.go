@@ -64,7 +64,7 @@ func parsePatterns(text string, bad func(line int, err error)) patterns {
 		}
 		p, err := newPattern(line)
 		if err != nil {
-			bad(number, fmt.Errorf("%w: %q: %w", ErrPattern, line, err))
+			bad(number, fmt.Errorf("%w: %.80q: %w", ErrPattern, line, err))
 			continue
 		}
 		all = append(all, p)
@@ -105,7 +105,7 @@ func ParseGlobs(texts []string) (Globs, error) {
 	for _, text := range texts {
 		p, err := newPattern(text)
 		if err != nil {
-			return Globs{}, fmt.Errorf("glob %q: %w", text, err)
+			return Globs{}, fmt.Errorf("glob %.80q: %w", text, err)
 		}
 		g.patterns = append(g.patterns, p)
 		g.include = g.include || !p.negated

@@ -26,8 +26,9 @@ const (
 // ruleFiles are the files of ignore rules a folder may have.
 var ruleFiles = [...]string{fromRipgrep: ".rgignore", fromIgnore: ".ignore", fromGit: ".gitignore"}
 
-// maxRules bounds what is read of a file of rules; git's own bound is 100 MiB.
-const maxRules = 4 << 20
+// maxRules bounds what is read of a file of rules. A short pattern may take a
+// thousand times its size, and the file may be a stranger's.
+const maxRules = 1 << 20
 
 var errRulesTooLong = fmt.Errorf("more than %d MiB of ignore rules: left aside", maxRules>>20)
 
