@@ -43,16 +43,16 @@ func rejoin(a, b *Expr) *Expr {
 			return AddIndex(a.Args[0], whole)
 		}
 	case ir.Mul:
-		if q := a.Args[0]; q.Kind == KindApply && q.Op == ir.IDiv && sameIndex(a.Args[1], c) && sameIndex(q.Args[0], x) && sameIndex(q.Args[1], c) {
+		if q := a.Args[0]; q.Kind == KindApply && q.Op == ir.IDiv && SameIndex(a.Args[1], c) && SameIndex(q.Args[0], x) && SameIndex(q.Args[1], c) {
 			return x
 		}
 	}
 	return nil
 }
 
-// sameIndex tells whether two expressions are alike by form: variables, sizes
+// SameIndex tells whether two expressions are alike by form: variables, sizes
 // and arithmetic.
-func sameIndex(a, b *Expr) bool {
+func SameIndex(a, b *Expr) bool {
 	if a == b {
 		return true
 	}
@@ -68,7 +68,7 @@ func sameIndex(a, b *Expr) bool {
 		return a.Size.Equal(b.Size)
 	case KindApply:
 		for i := range a.Args {
-			if !sameIndex(a.Args[i], b.Args[i]) {
+			if !SameIndex(a.Args[i], b.Args[i]) {
 				return false
 			}
 		}

@@ -120,6 +120,12 @@ var scheduleDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestKeptRows",
 	},
 	{
+		Name: "a-rows-value-for-another", File: "internal/schedule/rows.go",
+		Old:     "|| !r.ofRow(e) || !r.thisRow(idx) {",
+		New:     "|| !r.ofRow(e) {",
+		Package: "internal/device/cpu", Run: "TestKeptRows",
+	},
+	{
 		Name: "maximum-starts-at-a-number", File: "internal/schedule/rows.go",
 		Old:     "v = math.Inf(sign)",
 		New:     "v = float64(sign) * math.MaxFloat32",

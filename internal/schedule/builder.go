@@ -18,11 +18,11 @@ type builder struct {
 	bounds map[*loop.Var]ir.Dim
 	memo   map[memoKey]*loop.Expr
 	// local holds what the kernel itself has computed: given the index, the
-	// value.
+	// value; nil where it has not been computed at that index.
 	local          map[*ir.Node]func(idx []*loop.Expr) *loop.Expr
 	nvars, nlocals int
-	// hoist, where set, may keep the value of an expanded node in a local.
-	hoist func(n *ir.Node, e *loop.Expr) *loop.Expr
+	// hoist, where set, may keep the value e of an expanded node in a local.
+	hoist func(n *ir.Node, idx []*loop.Expr, e *loop.Expr) *loop.Expr
 }
 
 // bufferKey names the memory of a node's output, or of what the parts of a
@@ -142,9 +142,12 @@ func (b *builder) value(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.E
 	var err error
 	if have := b.local[n]; have != nil {
 		e = have(idx)
-	} else if b.s.isBuffer(n) {
+	}
+	switch {
+	case e != nil:
+	case b.s.isBuffer(n):
 		e = b.load(n, linear(idx, n.Shape), valid)
-	} else {
+	default:
 		e, err = b.compute(n, idx, valid)
 	}
 	if err != nil {

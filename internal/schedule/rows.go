@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -183,16 +184,27 @@ func (r *rowBuilder) pass(members, held []*ir.Node) ([]loop.Stmt, error) {
 	return append(body, after...), nil
 }
 
-// rowValue keeps what is computed once a row in a local.
-func (r *rowBuilder) rowValue(n *ir.Node, e *loop.Expr) *loop.Expr {
-	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) || !r.ofRow(e) {
+// rowValue keeps what is computed once a row in a local: for this row, as a view
+// may ask for the value of another.
+func (r *rowBuilder) rowValue(n *ir.Node, idx []*loop.Expr, e *loop.Expr) *loop.Expr {
+	if !n.Op.Pointwise() || e.Kind != loop.KindApply || !n.Shape.Equal(r.g.rowShape()) || r.s.isBuffer(n) || !r.ofRow(e) || !r.thisRow(idx) {
 		return e
 	}
 	l := r.newLocal("v", n.DType)
 	r.row = append(r.row, &loop.Set{Local: l, Value: e})
 	ref := l.Ref()
-	r.local[n] = func([]*loop.Expr) *loop.Expr { return ref }
+	r.local[n] = func(idx []*loop.Expr) *loop.Expr {
+		if !r.thisRow(idx) {
+			return nil
+		}
+		return ref
+	}
 	return ref
+}
+
+// thisRow tells whether idx is that of the row being worked on.
+func (r *rowBuilder) thisRow(idx []*loop.Expr) bool {
+	return slices.EqualFunc(idx, r.rowIdx, loop.SameIndex)
 }
 
 // ofRow tells whether e is the same all along the row. A row value that is part

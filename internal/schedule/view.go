@@ -53,7 +53,7 @@ func (b *builder) move(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.Ex
 	}
 	v, err := b.value(x, at, valid)
 	if err == nil && n.Op == ir.Expand && b.hoist != nil {
-		v = b.hoist(x, v)
+		v = b.hoist(x, at, v)
 	}
 	return v, err
 }

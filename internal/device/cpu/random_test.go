@@ -20,12 +20,17 @@ import (
 
 // evaluate compiles and runs g.
 func evaluate(d *Device, g *ir.Graph, env ir.Env, leaves [][]byte, o device.Options) ([][]byte, error) {
-	ctx := context.Background()
-	m, err := d.CompileGraph(ctx, g, o)
+	m, err := d.CompileGraph(context.Background(), g, o)
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	defer m.Close()
+	return runModule(d, m, g, env, leaves)
+}
+
+// runModule runs what g was compiled to.
+func runModule(d *Device, m device.Module, g *ir.Graph, env ir.Env, leaves [][]byte) ([][]byte, error) {
+	ctx := context.Background()
 	b := &device.Bound{Module: m, Env: env}
 	for _, l := range leaves {
 		buf, err := d.Import(l)

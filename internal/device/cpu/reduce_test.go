@@ -228,6 +228,20 @@ return %%7
 		"columns in reverse": fmt.Sprintf(text, "%3 = flip %1 axes=[1] : f32[5 200]"),
 		"rows in reverse":    fmt.Sprintf(text, "%3 = flip %1 axes=[0] : f32[5 200]"),
 		"shifted columns":    fmt.Sprintf(text, "%2 = slice %1 starts=[0 0] steps=[1 1] : f32[5 150]\n%3 = pad %2 before=[0 50] after=[0 0] value=0x0 : f32[5 200]"),
+		"a row's value in reverse": `graph
+leaf 0 input "x" f32[5 200]
+%0 = input : f32[5 200]
+%1 = slice %0 starts=[0 0] steps=[1 1] : f32[5 1]
+%2 = exp %1 : f32[5 1]
+%3 = expand %2 : f32[5 200]
+%4 = add %0 %3 : f32[5 200]
+%5 = sum %4 axes=[1] : f32[5 1]
+%6 = expand %5 : f32[5 200]
+%7 = flip %4 axes=[0] : f32[5 200]
+%8 = mul %7 %6 : f32[5 200]
+%9 = add %8 %4 : f32[5 200]
+return %9
+`,
 		"of a result of the same pass": `graph
 leaf 0 input "x" f32[5 200]
 %0 = input : f32[5 200]

@@ -1,0 +1,150 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/ir/irtest"
+)
+
+// rowGraphs is how many of such graphs a test compares.
+func rowGraphs() int {
+	switch {
+	case testing.Short():
+		return 60
+	case long:
+		return graphs / 20
+	}
+	return min(graphs/6, 4000)
+}
+
+// rowLeaves are random numbers for the leaves of g, of which some are special.
+func rowLeaves(rng *rand.Rand, g *ir.Graph, env ir.Env, special bool) [][]byte {
+	var leaves [][]byte
+	for _, l := range g.Leaves {
+		d := l.Type.DType
+		b := make([]byte, must(l.Type.Shape.Numel().Eval(env))*d.Size())
+		for at := 0; at < len(b); at += d.Size() {
+			f := rng.NormFloat64() * 2
+			if special && rng.IntN(20) == 0 {
+				f = []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 1e-40, 3e38}[rng.IntN(6)]
+			}
+			v := uint64(1 + rng.IntN(100))
+			switch {
+			case d == ir.Bool:
+				v &= 1
+			case d.IsFloat():
+				v = must(ir.Bits(d, f))
+			}
+			for k := range d.Size() {
+				b[at+k] = byte(v >> (8 * k))
+			}
+		}
+		leaves = append(leaves, b)
+	}
+	return leaves
+}
+
+// TestRandomRows compares kernels of several passes over rows with the referee.
+// Where the graph jumps, so that not even node by node the same comes out, there
+// is nothing to compare.
+func TestRandomRows(t *testing.T) {
+	devices := machines(t)
+	for seed := range uint64(rowGraphs()) {
+		g := irtest.Rows(rand.New(rand.NewPCG(seed, 5)))
+		if g == nil {
+			continue
+		}
+		d, env := devices[seed%uint64(len(devices))], ir.Env{"N": int(1 + seed%5)}
+		leaves := rowLeaves(rand.New(rand.NewPCG(seed, 7)), g, env, false)
+		want, bounds, err := interp.Evaluate(t.Context(), g, env, leaves)
+		if err != nil {
+			continue // a division by zero
+		}
+		apart, err := evaluate(d, g, env, leaves, device.Options{NoOpt: []string{"all"}})
+		if err != nil {
+			t.Fatalf("seed %d, %v: %v\n%v", seed, d.ISA(), err, g)
+		}
+		got, err := evaluate(d, g, env, leaves, device.Options{Check: true})
+		if err != nil {
+			t.Fatalf("seed %d, %v: %v\n%v", seed, d.ISA(), err, g)
+		}
+		for i, o := range g.Outputs {
+			if compare(o.DType, apart[i], want[i], bounds[i]) != nil {
+				continue
+			}
+			if err := compare(o.DType, got[i], want[i], bounds[i]); err != nil {
+				t.Fatalf("seed %d, %v, %d rows, output %d: %v\n%v", seed, d.ISA(), env["N"], i, err, g)
+			}
+		}
+	}
+}
+
+// TestRandomRowsTogether compares the form of such kernels whose passes share a
+// loop with the plain one, bit for bit but for the bits of NaN.
+func TestRandomRowsTogether(t *testing.T) {
+	var devices [2]*Device
+	for i := range devices {
+		d, err := New(Options{ISA: AVX512, Threads: i + 1})
+		if err != nil {
+			t.Skip(err)
+		}
+		defer d.Close()
+		d.firstCache = 1 << 20
+		devices[i] = d
+	}
+	staggered := 0
+	for seed := range uint64(rowGraphs()) {
+		g := irtest.Rows(rand.New(rand.NewPCG(seed, 5)))
+		if g == nil {
+			continue
+		}
+		d := devices[seed%2]
+		d.cache = 0
+		m := must(d.CompileGraph(t.Context(), g, device.Options{Check: true}))
+		together := false
+		for _, k := range m.(*module).kernels {
+			k, ok := k.(*loopKernel)
+			together = together || ok && k.streams != nil && k.large.work != k.plain.work
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !together {
+			continue
+		}
+		staggered++
+		rng := rand.New(rand.NewPCG(seed, 7))
+		for _, rows := range []int{rng.IntN(6), 30 + rng.IntN(600)} {
+			env := ir.Env{"N": rows}
+			leaves := rowLeaves(rng, g, env, seed%5 == 0)
+			var results [2][][]byte
+			var errs [2]error
+			for i, cache := range []int{math.MaxInt, 0} {
+				// Whether there is a form for large results is decided by the compiler.
+				d.cache = 0
+				m := must(d.CompileGraph(t.Context(), g, device.Options{}))
+				d.cache = cache
+				results[i], errs[i] = runModule(d, m, g, env, leaves)
+				_ = m.Close()
+			}
+			if fmt.Sprint(errs[0]) != fmt.Sprint(errs[1]) {
+				t.Fatalf("seed %d, %d rows: %v, together %v\n%v", seed, rows, errs[0], errs[1], g)
+			}
+			for i := range results[0] {
+				exact := make([]float64, len(results[0][i])/g.Outputs[i].DType.Size())
+				if err := compare(g.Outputs[i].DType, results[1][i], results[0][i], exact); err != nil {
+					t.Fatalf("seed %d, %d rows, output %d: %v\n%v", seed, rows, i, err, g)
+				}
+			}
+		}
+	}
+	if staggered < rowGraphs()/20 {
+		t.Errorf("of %d graphs only %d have such kernels", rowGraphs(), staggered)
+	}
+}
