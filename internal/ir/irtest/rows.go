@@ -10,10 +10,12 @@ import (
 // Rows makes a random graph of reductions along the rows of [N, width] and of
 // what is made of their results, such as a softmax or a layer norm: kernels that
 // pass over a row several times. Views of rows, narrow types and several outputs
-// occur. It is nil where chance left nothing to reduce.
-func Rows(rng *rand.Rand) *ir.Graph {
+// occur. With smooth, operations that jump, such as floor and less, have only
+// operands that every device computes alike. It is nil where chance left nothing
+// to reduce.
+func Rows(rng *rand.Rand, smooth bool) *ir.Graph {
 	widths := []int{7, 16, 32, 48, 64, 96, 112, 128, 160, 256}
-	g := &rowGraph{rng: rng, b: ir.NewBuilder(nil), rows: ir.Sym("N", 0, 1_000_000), width: widths[rng.IntN(len(widths))]}
+	g := &rowGraph{rng: rng, smooth: smooth, rough: map[*ir.Node]bool{}, b: ir.NewBuilder(nil), rows: ir.Sym("N", 0, 1_000_000), width: widths[rng.IntN(len(widths))]}
 	for i := range 1 + rng.IntN(3) {
 		d := ir.F32
 		if i > 0 {
@@ -40,6 +42,8 @@ type rowGraph struct {
 	rows              ir.Dim
 	width             int
 	full, row, column []*ir.Node
+	smooth            bool
+	rough             map[*ir.Node]bool // devices may round it differently
 }
 
 func (g *rowGraph) shape() ir.Shape    { return ir.Shape{g.rows, ir.N(g.width)} }
@@ -67,10 +71,18 @@ func (g *rowGraph) add(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
 			return nil
 		}
 	}
+	rough := false
+	for _, n := range in {
+		rough = rough || g.rough[n]
+	}
+	if g.smooth && rough && (jumps(op) || op == ir.Mod || op == ir.IDiv || op == ir.Cast && !a.DType.IsFloat()) {
+		return nil
+	}
 	n, err := g.b.Add(op, a, in...)
 	if err != nil {
 		return nil
 	}
+	g.rough[n] = rough || inexact(op, n.DType) || n.DType.IsFloat() && op.Class() == ir.ClassReduce
 	return n
 }
 
