@@ -40,3 +40,33 @@ for global part < 64 {
 		t.Errorf("a thousand times the rows cost %d instead of %d", large, small)
 	}
 }
+
+// A block of rows whose passes share a loop costs what its rows cost apart.
+func TestCostOfStaggeredRows(t *testing.T) {
+	k, err := loop.Parse(`kernel "scale"
+symbol n 0 1000000
+param x f32[64*n] read
+param y f32[64*n] write
+for global r < size(n) {
+	s = f32(0)
+	for vector c < 64 {
+		s add= x[r*64 + c]
+	}
+	for vector c < 64 {
+		y[r*64 + c] = x[r*64 + c]*s
+	}
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 200
+	together, _ := loop.Stagger(k, rows)
+	costOf := func(k *loop.Kernel) int {
+		f := newForm(k)
+		return cost(f.span.Body, f.weights, ir.Env{"n": 100_000})
+	}
+	if one, all := costOf(k), costOf(together); all < rows*one/2 || all > 2*rows*one {
+		t.Errorf("a row costs %d, %d together %d", one, rows, all)
+	}
+}

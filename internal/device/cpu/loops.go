@@ -282,14 +282,22 @@ func extent(l *loop.Loop, env ir.Env) (int, bool) {
 	if l.Lo == nil {
 		return size(hi, env)
 	}
-	for hi.Kind == loop.KindApply && hi.Op == ir.Min {
+	more := 0 // steps behind the end of the range, see loop.Stagger
+	if isApply(hi, ir.Add) && isApply(hi.Args[0], ir.Min) {
+		more, _ = size(hi.Args[1], env)
 		hi = hi.Args[0]
 	}
-	if hi.Kind == loop.KindApply && hi.Op == ir.Add && hi.Args[0] == l.Lo {
-		return size(hi.Args[1], env)
+	for isApply(hi, ir.Min) {
+		hi = hi.Args[0]
 	}
-	return 0, false
+	if !isApply(hi, ir.Add) || hi.Args[0] != l.Lo {
+		return 0, false
+	}
+	n, ok := size(hi.Args[1], env)
+	return n + more, ok
 }
+
+func isApply(e *loop.Expr, op ir.Op) bool { return e.Kind == loop.KindApply && e.Op == op }
 
 // size evaluates what constants and sizes alone decide.
 func size(e *loop.Expr, env ir.Env) (int, bool) {
