@@ -36,7 +36,6 @@ const (
 	maxShare   = 1.02        // more is an error of measuring
 	peakTime   = 8 * time.Millisecond
 	sampleTime = 5 * time.Millisecond // short runs are repeated for so long
-	longSample = 2 * sampleTime       // longer ones are tried once a round
 )
 
 // meter holds what a case is compared with.
@@ -185,32 +184,19 @@ func (m *meter) round(ctx context.Context) (round, error) {
 			return r, err
 		}
 		before := m.bound(threads)
-		seconds, err := m.seconds(ctx, threads)
-		if err != nil {
-			return r, err
+		start := time.Now()
+		for range m.repeat[threads] {
+			if err := m.c.Run(ctx, threads); err != nil {
+				return r, err
+			}
 		}
+		seconds := time.Since(start).Seconds() / float64(m.repeat[threads])
 		bound := min(before, m.bound(threads)) // the machine at its best, before or after
 		r.seconds, r.bound = append(r.seconds, seconds), append(r.bound, bound)
 		r.counts = r.counts && bound <= maxShare*seconds
 	}
 	r.counts = r.counts && scaling >= minScale
 	return r, nil
-}
-
-// seconds is how long a run takes: of short ones the better of two tries, as of
-// the bound.
-func (m *meter) seconds(ctx context.Context, threads int) (float64, error) {
-	best, n := math.Inf(1), m.repeat[threads]
-	for try := 0; try == 0 || try == 1 && best*float64(n) < longSample.Seconds(); try++ {
-		start := time.Now()
-		for range n {
-			if err := m.c.Run(ctx, threads); err != nil {
-				return 0, err
-			}
-		}
-		best = min(best, time.Since(start).Seconds()/float64(n))
-	}
-	return best, nil
 }
 
 // scaling is the peak at two threads as a multiple of that at one. On a

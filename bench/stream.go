@@ -12,7 +12,8 @@ import (
 )
 
 // Stream moves bytes and does nothing else, over memory of the same extent as
-// that of a program: no program that has to move as many is faster.
+// that of a program. A copy depends on where in a page its arrays begin, by 10 %
+// on Zen 4: these lie as two tensors that the library makes one after the other.
 type Stream struct {
 	memory   *jit.Memory
 	from, to []byte    // parts of it; to is nil where a program only reads
@@ -25,7 +26,7 @@ type Stream struct {
 const piece = 256 << 10
 
 // apart is how far the arrays of a stream lie from one another, beyond whole
-// pages: as do two tensors that the library makes one after the other.
+// pages: the step from place to place in package jit.
 const apart = 448
 
 // NewStream makes a stream for a program that reads and writes so many bytes.

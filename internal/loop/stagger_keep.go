@@ -26,7 +26,7 @@ func (s *staggering) keep() {
 			if at, ok := firsts[e]; !ok {
 				firsts[e] = i
 				order = append(order, e)
-			} else if at < i && !again[e] {
+			} else if at < i {
 				again[e] = true
 			}
 		})
@@ -62,13 +62,11 @@ func (s *staggering) worthKeeping(e *Expr) bool {
 	if e.DType != ir.F32 || e.Kind == KindConst {
 		return false
 	}
-	loads := 0
+	found := false
 	e.Walk(func(x *Expr) {
-		if x.Kind == KindLoad && x.Args[0].Uses(s.rows.Var) && x.Args[0].Uses(s.lane) {
-			loads++
-		}
+		found = found || x.Kind == KindLoad && x.Args[0].Uses(s.rows.Var) && x.Args[0].Uses(s.lane)
 	})
-	return loads > 0
+	return found
 }
 
 // insideOf tells whether e is part of another of the values.

@@ -160,7 +160,7 @@ var trees = []struct {
 	}},
 	{"repositories", `
 		home/.gitconfig = "[core]\n\teditor = vi\n\texcludesFile = $DIR/home/mine\n"
-		home/mine = "*.mine\n/work\n"
+		home/mine = "*.mine\n/desk\n"
 		main/.git/info/exclude = "*.out\n"
 		main/.git/worktrees/tree/commondir = "../..\n"
 		main/.gitignore = "*.tmp\n"
@@ -168,7 +168,7 @@ var trees = []struct {
 		main/x.tmp
 		main/x.c
 		main/x.mine
-		main/work/x
+		main/desk/x
 		main/in/.git/
 		main/in/x.out
 		main/in/x.tmp
@@ -195,7 +195,7 @@ var trees = []struct {
 		outside/x.mine
 		outside/z
 		`, []walk{
-		{globs: "!home !near", want: "bad/x.out main/in/x.out main/in/x.tmp main/in/y main/work/x main/x.c module/x.out outside/x.mine tree/x"},
+		{globs: "!home !near", want: "bad/x.out main/desk/x main/in/x.out main/in/x.tmp main/in/y main/x.c module/x.out outside/x.mine tree/x"},
 		{in: "main", want: "in/x.out in/x.tmp in/y x.c"},
 		{in: "near", want: "y"},
 		{roots: "near", want: "near/y", alone: "ripgrep 13 takes a relative gitdir from the current folder"},
