@@ -25,8 +25,8 @@ type Chunk struct {
 	Terms     []byte // made by Terms; none: nothing is known of its words
 }
 
-// Words is how well passages match the words of a query.
-type Words struct {
+// Matches is how well passages match the words of a query.
+type Matches struct {
 	Scores []float32 // BM25, at least 0, below Most
 	Most   float32   // of a passage that says nothing but what is asked, again and again
 }
@@ -44,10 +44,10 @@ type Words struct {
 // nothing but the scope of the search. The sum of all idf bounds the score. All
 // records are read one after the other: that is exact for any scope, needs no
 // index besides them, and takes less time than embedding the query.
-func BM25(q Query, paths []string, chunks []Chunk) Words {
-	w := Words{Scores: make([]float32, len(chunks))}
+func BM25(q Query, paths []string, chunks []Chunk) Matches {
+	m := Matches{Scores: make([]float32, len(chunks))}
 	if q.Empty() || len(chunks) == 0 {
-		return w
+		return m
 	}
 	named := newPathTerms(q, paths)
 	type hit struct {
@@ -77,7 +77,7 @@ func BM25(q Query, paths []string, chunks []Chunk) Words {
 	idf := make([]float32, len(q.terms))
 	for t, n := range holding {
 		idf[t] = float32(math.Log1p((float64(len(chunks)-n) + 0.5) / (float64(n) + 0.5)))
-		w.Most += idf[t]
+		m.Most += idf[t]
 	}
 	for _, h := range hits {
 		weight := h.count
@@ -87,9 +87,9 @@ func BM25(q Query, paths []string, chunks []Chunk) Words {
 		if named.in(chunks[h.chunk].File, int(h.term)) {
 			weight += inPath
 		}
-		w.Scores[h.chunk] += idf[h.term] * weight / (k1 + weight)
+		m.Scores[h.chunk] += idf[h.term] * weight / (k1 + weight)
 	}
-	return w
+	return m
 }
 
 // pathTerms says which terms of a query are in the path of each file.
