@@ -290,32 +290,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestBest(t *testing.T) {
-	var x index
-	add := func(path string, line, end int, cosine float64) {
-		p := indexed{path: path, vector: []float32{float32(cosine), float32(math.Sqrt(1 - cosine*cosine))}}
-		p.Line, p.End = line, end
-		x.passages = append(x.passages, p)
-	}
-	add("a", 1, 5, 0.9)
-	add("a", 5, 9, 0.8) // overlaps a better one
-	add("a", 10, 12, 0.7)
-	add("a", 20, 22, 0.6) // the third of its file
-	add("b", 1, 2, 0.5)
-	places := func(top int) string {
-		var all []string
-		for _, f := range x.best([]float32{1, 0}, top) {
-			all = append(all, fmt.Sprint(f.Path, f.Line))
-		}
-		return strings.Join(all, " ")
-	}
-	for top, want := range map[int]string{1: "a1", 2: "a1 a10", 3: "a1 a10 b1", 4: "a1 a10 a20 b1", 9: "a1 a10 a20 b1"} {
-		if got := places(top); got != want {
-			t.Errorf("best %d: %s, want %s", top, got, want)
-		}
-	}
-}
-
 func TestExcerpt(t *testing.T) {
 	got := excerpt("\n\tif x {\n\t\treturn \x1b[31m\n\n\t}\n1\n2\n3\n4\n5", 0)
 	if want := []string{"    if x {", "        return \ufffd[31m", "    }", "1", "2", "3", "..."}; !slices.Equal(got, want) {

@@ -58,6 +58,8 @@ func TestStatus(t *testing.T) {
 		{"no command", nil, "", nil, 2, "give a command"},
 		{"unknown command", nil, "", []string{"frobnicate"}, 2, `no command "frobnicate": there are bench`},
 		{"a later command", nil, "", []string{"train"}, 2, `no command "train"`},
+		{"a ranking of nobody", nil, "", []string{"search", "--rank", "luck", "x"}, 2, "use hybrid, vectors or words"},
+		{"a score beyond all", nil, "", []string{"search", "--min-score", "70", "x"}, 2, "no score is above 1"},
 		{"nearly a command", nil, "", []string{"tokenise", "x"}, 2, "did you mean tokenize?"},
 		{"unknown flag", nil, "", []string{"embed", "--frob"}, 2, "sinter embed -h"},
 		{"flag without value", nil, "", []string{"embed", "--model"}, 2, "--model"},

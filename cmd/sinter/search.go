@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
 )
 
@@ -19,6 +20,7 @@ type searchFlags struct {
 	index   string
 	noIndex bool
 	rerank  bool
+	rank    rankFlags
 	files   fileFlags
 }
 
@@ -26,10 +28,11 @@ func (a *app) searchCommand() *cobra.Command {
 	var f searchFlags
 	c := &cobra.Command{
 		Use:   "search QUERY [PATH...]",
-		Short: "Search text files by meaning",
+		Short: "Search text files by meaning and words",
 		Long: `Search finds the passages of the text files below each PATH, by default the
-current folder, whose meaning is closest to QUERY. A PATH may also be a file, or
-- for standard input. Of one file at most two passages are shown while there are
+current folder, that answer QUERY best: whose meaning is close to it, and that
+share words with it, rare ones above all. A PATH may also be a file, or - for
+standard input. Of one file at most two passages are shown while there are
 others.
 
 The files are those that ripgrep searches: hidden files are left out, as are
@@ -63,6 +66,7 @@ searched.`,
 	set.StringVar(&f.index, "index", "", "folder to keep the index in (for now it is built anew each time)")
 	set.BoolVar(&f.noIndex, "no-index", false, "keep no index")
 	set.BoolVar(&f.rerank, "rerank", false, "sort the best by a second model (not available yet)")
+	f.rank.register(set)
 	f.files.register(set)
 	return c
 }
@@ -72,11 +76,11 @@ type query struct {
 	text  string
 	paths []string
 	files textfiles.Options
-	top   int
+	rank  ranking.Options
 }
 
 func (a *app) query(args []string, f searchFlags) (query, error) {
-	q := query{text: args[0], paths: pathsOf(args[1:]), top: f.top}
+	q := query{text: args[0], paths: pathsOf(args[1:])}
 	switch {
 	case !utf8.ValidString(q.text):
 		return q, usagef("the query is not valid UTF-8")
@@ -90,6 +94,9 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 		return q, usagef("--index and --no-index: give one")
 	}
 	var err error
+	if q.rank, err = f.rank.options(f.top); err != nil {
+		return q, err
+	}
 	q.files, err = f.files.options(a.env)
 	return q, err
 }
@@ -114,8 +121,12 @@ type found struct {
 	Path    string  `json:"path"`
 	Line    int     `json:"line"`
 	EndLine int     `json:"end_line"`
-	Score   float32 `json:"score"` // cosine
-	Text    string  `json:"text"`
+	Score   float32 `json:"score"` // what results are ranked by
+	// Cosine is that of the vectors of query and passage, null where the passage
+	// has none.
+	Cosine *float32 `json:"cosine"`
+	BM25   float32  `json:"bm25"` // 0 with --rank vectors
+	Text   string   `json:"text"`
 }
 
 // skipped counts the files that are not in the index, by reason.
@@ -144,14 +155,14 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 		return err
 	}
 	indexed := time.Now()
-	vectors, err := e.Encode(ctx, []string{q.text})
+	results, err := rank(ctx, e, index, q)
 	if err != nil {
 		return err
 	}
 	result := searchResult{
 		Query: q.text, Model: a.modelName(), Device: e.device.Name(), DType: a.dtype(),
-		Files: index.files, Chunks: len(index.passages), Embedded: len(index.passages), Skipped: skip,
-		Results: index.best(vectors[0], q.top),
+		Files: len(index.files), Chunks: len(index.passages), Embedded: len(index.passages), Skipped: skip,
+		Results: results,
 	}
 	result.IndexSeconds = indexed.Sub(start).Seconds()
 	result.QuerySeconds = time.Since(indexed).Seconds()

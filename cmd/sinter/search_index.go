@@ -1,26 +1,59 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sinterml/sinter/cmd/sinter/internal/passage"
+	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
 	"github.com/sinterml/sinter/embed"
 )
 
 // index holds passages with their vectors.
 type index struct {
-	files    int
+	files    []textfiles.File
 	passages []indexed
+	stdin    string // its text: it cannot be read again
 }
 
 type indexed struct {
-	path string
+	file int // of the index
 	passage.Passage
+	terms  []byte
 	vector []float32
+}
+
+// scope is what there is to rank, with the cosines of all passages with a
+// vector.
+func (x *index) scope(query []float32) ranking.Scope {
+	var s ranking.Scope
+	for _, f := range x.files {
+		s.Paths = append(s.Paths, f.Path)
+	}
+	for _, p := range x.passages {
+		s.Chunks = append(s.Chunks, ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms})
+		s.Cosines = append(s.Cosines, embed.Cosine(query, p.vector))
+	}
+	return s
+}
+
+// text is that of a passage.
+func (x *index) text(passage int) string { return x.passages[passage].Text }
+
+// lines are those of a file of the index.
+func (x *index) lines(file int) ([]string, error) {
+	text := x.stdin
+	if f := x.files[file]; f.Path != textfiles.Stdin {
+		f.Named = true // whatever its size: it is in the index
+		var err error
+		if text, err = f.Read(nil, 0); err != nil {
+			return nil, err
+		}
+	}
+	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), nil
 }
 
 // indexBuilder embeds passages a batch at a time.
@@ -86,9 +119,12 @@ func (b *indexBuilder) add(ctx context.Context, f textfiles.File) error {
 		}
 		return nil
 	}
-	b.index.files++
+	if f.Path == textfiles.Stdin {
+		b.index.stdin = text
+	}
+	b.index.files = append(b.index.files, f)
 	for _, p := range b.split.Split(f.Path, text) {
-		b.pending = append(b.pending, indexed{path: f.Path, Passage: p})
+		b.pending = append(b.pending, indexed{file: len(b.index.files) - 1, Passage: p, terms: ranking.Terms(p.Text)})
 		const batch = 64
 		if len(b.pending) == batch {
 			if err := b.flush(ctx); err != nil {
@@ -115,43 +151,4 @@ func (b *indexBuilder) flush(ctx context.Context) error {
 	b.index.passages = append(b.index.passages, b.pending...)
 	b.pending = b.pending[:0]
 	return nil
-}
-
-// perFile is how many passages of a file are shown while others have some.
-const perFile = 2
-
-// best ranks passages by their cosine with a vector. Passages that overlap a
-// better one are left out, and those of a file beyond perFile come only where
-// others are too few.
-func (x *index) best(vector []float32, top int) []found {
-	type ranked struct {
-		*indexed
-		score float32
-	}
-	all := make([]ranked, len(x.passages))
-	for i := range x.passages {
-		all[i] = ranked{&x.passages[i], embed.Cosine(vector, x.passages[i].vector)}
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-	chosen := map[string][]found{}
-	var first, rest []found
-	for _, r := range all {
-		if len(first) == top {
-			break
-		}
-		f := found{r.path, r.Line, r.End, r.score, r.Text}
-		have := chosen[f.Path]
-		if slices.ContainsFunc(have, func(h found) bool { return h.Line <= f.EndLine && f.Line <= h.EndLine }) {
-			continue
-		}
-		chosen[f.Path] = append(have, f)
-		if len(have) < perFile {
-			first = append(first, f)
-		} else if len(rest) < top {
-			rest = append(rest, f)
-		}
-	}
-	first = append(first, rest[:min(len(rest), top-len(first))]...)
-	slices.SortStableFunc(first, func(a, b found) int { return cmp.Compare(b.Score, a.Score) })
-	return append([]found{}, first...)
 }
