@@ -72,6 +72,9 @@ func FuzzSplit(f *testing.F) {
 	f.Add("a.md", "# A\nb c\n\n\nd\n```\n# x\n", 3)
 	f.Add("a.go", "// c\nfunc f() {}\nvar x\n", 2)
 	f.Add("a", "a b c d e f g h i j\nk\n", 1)
+	f.Add("a.py", "class A:\n    # c\n    def f():\n        x y z\n@d\ndef g(): pass\n", 4)
+	f.Add("a.c", "/* c\n d */\nint\nf(int a)\n{\n}\n", 3)
+	f.Add("a.rst", "====\nA b\n====\nc d e\n", 3)
 	f.Fuzz(func(t *testing.T, name, text string, max int) {
 		if max < 1 || max > 100 || len(text) > 10000 || strings.Contains(text, "Copyright") || strings.Contains(text, "SPDX") {
 			t.Skip()
