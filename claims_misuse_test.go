@@ -44,6 +44,7 @@ var functions = map[string]any{
 	".Where": sinter.Where, ".WithDevice": sinter.WithDevice, ".WithProfile": sinter.WithProfile, ".Zeros": sinter.Zeros,
 	"embed.Compile": embed.Compile, "embed.Cosine": embed.Cosine, "embed.Graph": embed.Graph, "embed.New": embed.New,
 	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
+	"model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
 	"safetensors.Open": safetensors.Open, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,
 }
@@ -58,6 +59,7 @@ var receivers = map[string][]any{
 	".DType": {sinter.DType(0), sinter.DType(200)}, ".Dim": {sinter.Dim{}}, ".IndexError": {&sinter.IndexError{}},
 	".DivisionError": {&sinter.DivisionError{}}, ".Profile": {(*sinter.Profile)(nil), &sinter.Profile{}},
 	"embed.Encoder": {(*embed.Encoder)(nil), &embed.Encoder{}}, "model.Encoder": {(*model.Encoder)(nil), &model.Encoder{}},
+	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
 	"model.Pooling": {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
 	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
 	"safetensors.Error": {&safetensors.Error{}},

@@ -7,18 +7,22 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter"
-	"github.com/sinterml/sinter/safetensors"
 )
 
-// binder fills structs of tensors from a weight file. A field of type
+// binder fills structs of tensors from weight files. A field of type
 // sinter.Tensor has two tags: `weight`, the name below its parent's, and
-// `shape`, its sizes by the names in sizes. A struct, or a slice of structs of
-// the length that `count` names, has the tag `weight` alone; elements of a
-// slice are called 0, 1, ...
+// `shape`, its sizes by the names in sizes; `old` is a last part of the name
+// that old files have instead. A struct, or a slice of structs of the length
+// that `count` names, has the tag `weight` alone; elements of a slice are
+// called 0, 1, ... A field with the tag `when` is left out where the size of
+// that name is 0; the size "index" is the number of a slice's element.
 type binder struct {
-	file  *safetensors.File
-	path  string
-	sizes map[string]int
+	files *weightFiles
+	// names are what the file calls those weights that the structs name
+	// otherwise; one that begins with a dot is below prefix wherever it stands.
+	names  map[string]string
+	sizes  map[string]int
+	prefix string // of the encoder's weights: "" or "bert." or the like
 }
 
 // bind fills v, a pointer to a struct, with the tensors below prefix.
@@ -31,11 +35,17 @@ var tensorType = reflect.TypeFor[sinter.Tensor]()
 func (b *binder) fields(prefix string, s reflect.Value) error {
 	for i := range s.NumField() {
 		f := s.Type().Field(i)
-		name := prefix + f.Tag.Get("weight")
+		if size, ok := f.Tag.Lookup("when"); ok && b.sizes[size] == 0 {
+			continue
+		}
+		name := b.name(prefix, f.Tag.Get("weight"))
 		var err error
 		switch {
 		case f.Type == tensorType:
 			var t sinter.Tensor
+			if old := f.Tag.Get("old"); old != "" && !b.files.has(name) && b.files.has(prefix+old) {
+				name = prefix + old
+			}
 			t, err = b.tensor(name, strings.Fields(f.Tag.Get("shape")))
 			s.Field(i).Set(reflect.ValueOf(t))
 		case f.Type.Kind() == reflect.Struct:
@@ -44,6 +54,7 @@ func (b *binder) fields(prefix string, s reflect.Value) error {
 			n := b.sizes[f.Tag.Get("count")]
 			s.Field(i).Set(reflect.MakeSlice(f.Type, n, n))
 			for j := 0; j < n && err == nil; j++ {
+				b.sizes["index"] = j
 				err = b.fields(name+"."+strconv.Itoa(j)+".", s.Field(i).Index(j))
 			}
 		}
@@ -52,6 +63,38 @@ func (b *binder) fields(prefix string, s reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// name is what the file calls a weight.
+func (b *binder) name(prefix, tag string) string {
+	name, ok := b.names[tag]
+	if !ok {
+		return prefix + tag
+	}
+	if below, ok := strings.CutPrefix(name, "."); ok {
+		return b.prefix + below
+	}
+	return prefix + name
+}
+
+// findPrefix notes what stands before the names of the encoder's weights, of
+// which known is one: files of whole models call them "bert.embeddings..." or
+// the like.
+func (b *binder) findPrefix(known string) error {
+	found := 0
+	for _, n := range b.files.names {
+		if p, ok := strings.CutSuffix(n, known); ok && (p == "" || strings.HasSuffix(p, ".")) {
+			b.prefix = p
+			found++
+		}
+	}
+	switch found {
+	case 0:
+		return fmt.Errorf("model: %s holds no tensor %q: it is not of the architecture that config.json names", b.files.path, known)
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("model: %s holds %d tensors called %q under different prefixes", b.files.path, found, known)
 }
 
 // tensor reads one weight as f32. One of 8-bit integers has a factor for each
@@ -86,9 +129,9 @@ func (b *binder) tensor(name string, shape []string) (sinter.Tensor, error) {
 }
 
 func (b *binder) leaf(name string, want []int) (sinter.Tensor, error) {
-	t, ok := b.file.Tensor(name)
+	t, ok := b.files.tensor(name)
 	if !ok {
-		return sinter.Tensor{}, b.errorf(name, "is missing: the file holds %d tensors; is it complete, and of the architecture that config.json names?", len(b.file.Names()))
+		return sinter.Tensor{}, b.errorf(name, "is missing: the file holds %d tensors; is it complete, and of the architecture that config.json names?", len(b.files.names))
 	}
 	same := len(t.Shape) == len(want)
 	for i := range want {
@@ -102,5 +145,5 @@ func (b *binder) leaf(name string, want []int) (sinter.Tensor, error) {
 }
 
 func (b *binder) errorf(name, format string, args ...any) error {
-	return fmt.Errorf("model: %s: tensor %q %s", b.path, name, fmt.Sprintf(format, args...))
+	return fmt.Errorf("model: %s: tensor %q %s", b.files.path, name, fmt.Sprintf(format, args...))
 }

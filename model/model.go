@@ -1,15 +1,14 @@
-// Package model reads sentence encoders as their publishers lay them out:
-// weights, configuration, pooling, length limit and tokenizer of one folder.
+// Package model reads sentence encoders and cross-encoders as their publishers
+// lay them out: weights, configuration, pooling, prompts, length limit and
+// tokenizer of one folder.
 package model
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/sinterml/sinter"
-	"github.com/sinterml/sinter/safetensors"
 	"github.com/sinterml/sinter/tokenizer"
 )
 
@@ -19,12 +18,25 @@ type Encoder struct {
 	Tokenizer *tokenizer.Tokenizer
 	// MaxTokens is the length, special tokens included, that texts are cut to.
 	MaxTokens int
-	// Pooling and Normalize say how hidden states become an embedding.
-	Pooling   Pooling
+	// Pooling says how hidden states become an embedding: the vectors of
+	// several stand one after another. Normalize tells whether it has unit
+	// length.
+	Pooling   []Pooling
 	Normalize bool
+	// Prompts stand before texts, by what a text is for: "query", "passage" and
+	// the like. DefaultPrompt names the one for texts of which nothing is said;
+	// "" is none.
+	Prompts       map[string]string
+	DefaultPrompt string
+	// Similarity is how vectors are meant to be compared, "cosine" or "dot"
+	// mostly; "" where the folder does not say.
+	Similarity string
 
-	net  *bert
-	file *safetensors.File
+	net            network
+	steps          []step // behind pooling
+	width          int    // of an embedding
+	excludesPrompt bool   // pooling leaves the tokens of a prompt out
+	files          []*weightFiles
 }
 
 // Inputs are the operands of Forward: texts as rows of ids, one after another.
@@ -59,77 +71,56 @@ func OpenFS(fsys fs.FS) (*Encoder, error) {
 }
 
 func load(s *source) (*Encoder, error) {
-	e := &Encoder{}
-	var config bertConfig
-	ok, err := s.config("config.json", &config)
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
-		return nil, fmt.Errorf("model: %s has no config.json: is it the folder of a model?", s.name)
-	case config.ModelType != "bert":
-		return nil, fmt.Errorf("model: %s: architecture %q is not supported: only bert", s.path("config.json"), config.ModelType)
-	}
-	if err := config.check(); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", s.path("config.json"), err)
-	}
-	if err := e.readPipeline(s, &config); err != nil {
-		return nil, err
-	}
-	if err := e.readTokenizer(s, &config); err != nil {
-		return nil, err
-	}
-	if e.file, err = s.weights(); err != nil {
-		return nil, err
-	}
-	e.net = &bert{config: config}
-	b := &binder{file: e.file, path: s.path("model.safetensors"), sizes: config.sizes()}
-	prefix, err := namePrefix(e.file.Names(), "embeddings.word_embeddings.weight")
-	if err == nil {
-		err = b.bind(prefix, &e.net.weights)
-	} else {
-		err = fmt.Errorf("model: %s: %w", b.path, err)
-	}
+	h, _, net, err := readConfig(s)
 	if err != nil {
-		_ = e.file.Close()
 		return nil, err
+	}
+	e := &Encoder{net: net}
+	if err := e.read(s, h); err != nil {
+		return nil, errors.Join(err, e.closeFiles())
 	}
 	return e, nil
 }
 
-// namePrefix is what stands before the names of the encoder's weights: files
-// of whole models call them "bert.embeddings..." or the like.
-func namePrefix(names []string, known string) (string, error) {
-	found := 0
-	prefix := ""
-	for _, n := range names {
-		if p, ok := strings.CutSuffix(n, known); ok && (p == "" || strings.HasSuffix(p, ".")) {
-			prefix = p
-			found++
-		}
+// read reads everything but config.json, the weights last.
+func (e *Encoder) read(s *source, h *header) error {
+	if err := e.readModules(s); err != nil {
+		return err
 	}
-	switch found {
-	case 0:
-		return "", fmt.Errorf("holds no tensor %q: it is not a BERT encoder", known)
-	case 1:
-		return prefix, nil
+	if h.isClassifier() && len(e.steps) == 0 && !s.has("modules.json") {
+		return fmt.Errorf("model: %s: %s is a cross-encoder, which scores pairs of texts: use it to rerank", s.path("config.json"), h.Architectures[0])
 	}
-	return "", fmt.Errorf("holds %d tensors called %q under different prefixes", found, known)
+	if err := e.readSettings(s); err != nil {
+		return err
+	}
+	d := e.net.dims()
+	var err error
+	if e.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
+		return err
+	}
+	if e.Tokenizer, err = readTokenizer(s, d.vocab); err != nil {
+		return err
+	}
+	w, err := s.weights()
+	if err != nil {
+		return err
+	}
+	e.files = append(e.files, w)
+	return e.net.bind(&binder{files: w})
 }
 
-func (e *Encoder) readTokenizer(s *source, c *bertConfig) error {
+func readTokenizer(s *source, vocab int) (*tokenizer.Tokenizer, error) {
 	t, err := tokenizer.Load(s.fsys, "tokenizer.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("model: %s: %w", s.name, err)
+		return nil, fmt.Errorf("model: %s: %w", s.name, err)
 	}
-	if t.VocabSize() > c.VocabSize {
-		return fmt.Errorf("model: %s: the tokenizer has ids up to %d, the model %d rows: they do not belong together", s.name, t.VocabSize()-1, c.VocabSize)
+	if t.VocabSize() > vocab {
+		return nil, fmt.Errorf("model: %s: the tokenizer has ids up to %d, the model %d rows: they do not belong together", s.name, t.VocabSize()-1, vocab)
 	}
-	e.Tokenizer = t
-	return nil
+	return t, nil
 }
 
 // Width is the length of an embedding; 0 for the zero Encoder.
@@ -137,8 +128,33 @@ func (e *Encoder) Width() int {
 	if e == nil || e.net == nil {
 		return 0
 	}
-	return e.net.config.Hidden
+	return e.width
 }
+
+// ExcludesPrompt tells whether pooling leaves the tokens of a prompt out, which
+// Forward does not know of.
+func (e *Encoder) ExcludesPrompt() bool { return e != nil && e.excludesPrompt }
+
+// Shorten makes embeddings of their first dim components, of unit length where
+// the whole ones are: for models trained to have what matters most there.
+func (e *Encoder) Shorten(dim int) error {
+	if e == nil || e.net == nil {
+		return errZero
+	}
+	if dim < 1 || dim > e.width {
+		return fmt.Errorf("model: vectors of %d numbers cannot be made of %d", dim, e.width)
+	}
+	if dim < e.width {
+		e.steps = append(e.steps, shorter(dim))
+		if e.Normalize {
+			e.steps = append(e.steps, unitLength{})
+		}
+		e.width = dim
+	}
+	return nil
+}
+
+var errZero = errors.New("model: the zero Encoder has nothing in it: make one with Open")
 
 // Forward builds the graph for in. Nothing runs until a value is asked for.
 func (e *Encoder) Forward(in Inputs) Outputs {
@@ -146,18 +162,25 @@ func (e *Encoder) Forward(in Inputs) Outputs {
 		return Outputs{}
 	}
 	hidden := e.net.forward(in)
-	x := e.Pooling.apply(hidden[len(hidden)-1], in.Offsets)
-	if e.Normalize {
-		norm := x.Square().SumKeep(-1).Sqrt()
-		x = x.Div(norm.Maximum(sinter.Scalar(1e-12)))
+	x := pool(e.Pooling, hidden[len(hidden)-1], in.Offsets)
+	for _, s := range e.steps {
+		x = s.apply(x)
 	}
 	return Outputs{hidden, x}
 }
 
 // Close gives the weights back. Nothing made from them may run afterwards.
 func (e *Encoder) Close() error {
-	if e == nil || e.file == nil {
-		return errors.New("model: the zero Encoder has nothing to close: make one with Open")
+	if e == nil || e.net == nil {
+		return errZero
 	}
-	return e.file.Close()
+	return e.closeFiles()
+}
+
+func (e *Encoder) closeFiles() error {
+	var err error
+	for _, f := range e.files {
+		err = errors.Join(err, f.close())
+	}
+	return err
 }

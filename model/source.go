@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/sinterml/sinter/safetensors"
 )
 
 // source is where a model's files are read from: a folder, or a file system.
@@ -53,6 +51,11 @@ func (s *source) read(name string) ([]byte, error) {
 	return fs.ReadFile(s.fsys, name)
 }
 
+func (s *source) has(name string) bool {
+	_, err := fs.Stat(s.fsys, name)
+	return err == nil
+}
+
 // maxJSON bounds a configuration file.
 const maxJSON = 1 << 20
 
@@ -72,21 +75,4 @@ func (s *source) config(name string, v any) (bool, error) {
 		return false, fmt.Errorf("model: %s: %w", s.path(name), err)
 	}
 	return true, nil
-}
-
-// weights opens model.safetensors: mapped where it is a file of its own.
-func (s *source) weights() (*safetensors.File, error) {
-	const name = "model.safetensors"
-	if s.dir != "" {
-		f, err := safetensors.Open(s.path(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("model: %s has no %s: is it the folder of a model? %w", s.dir, name, err)
-		}
-		return f, err
-	}
-	data, err := s.read(name)
-	if err != nil {
-		return nil, fmt.Errorf("model: %s: %w", s.path(name), err)
-	}
-	return safetensors.Parse(s.path(name), data)
 }
