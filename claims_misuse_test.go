@@ -60,7 +60,7 @@ var receivers = map[string][]any{
 	".DivisionError": {&sinter.DivisionError{}}, ".Profile": {(*sinter.Profile)(nil), &sinter.Profile{}},
 	"embed.Encoder": {(*embed.Encoder)(nil), &embed.Encoder{}}, "model.Encoder": {(*model.Encoder)(nil), &model.Encoder{}},
 	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
-	"model.Pooling": {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
+	"model.Pooling":      {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
 	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
 	"safetensors.Error": {&safetensors.Error{}},
 }
