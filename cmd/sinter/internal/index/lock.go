@@ -1,0 +1,64 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// errLocked is what tryLock returns while another holds the lock.
+var errLocked = errors.New("locked")
+
+// patience is how long a lock is waited for. Locks are held for milliseconds,
+// or for as long as a disk takes to sync a few megabytes.
+const patience = 30 * time.Second
+
+// acquire takes the lock that a file stands for: alone, or with others who do
+// not want it alone. It ends with its process.
+func acquire(ctx context.Context, name string, alone bool) (release func(), err error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := waitFor(ctx, f, alone); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		// A lock on a file that has lost its name binds nobody: Clear takes it.
+		held, err := f.Stat()
+		if err == nil {
+			var named os.FileInfo
+			if named, err = os.Stat(name); err == nil && os.SameFile(held, named) {
+				return func() { _ = f.Close() }, nil // which unlocks
+			}
+		}
+		_ = f.Close()
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+// waitFor locks an open file.
+func waitFor(ctx context.Context, f *os.File, alone bool) error {
+	const least, most = time.Millisecond, 16 * time.Millisecond
+	start, pause := time.Now(), least
+	for {
+		err := tryLock(f, alone)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errLocked):
+			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Since(start) > patience:
+			return fmt.Errorf("%s is held by another process for more than %v: end that process", f.Name(), patience)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, most)
+	}
+}
