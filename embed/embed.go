@@ -20,8 +20,16 @@ import (
 // Options say which model to use and how. One of Model and FS is needed:
 // minilm.FS is a model inside the binary.
 type Options struct {
-	Model       string           // a folder, a file in it, or the name of a model in the local hub cache
-	FS          fs.FS            // a file system with the model at its root; used where Model is empty
+	Model string // a folder, a file in it, or the name of a model in the local hub cache
+	FS    fs.FS  // a file system with the model at its root; used where Model is empty
+	// Prompt names one of the model's prompts, which then stands before every
+	// text of Encode; "" is its default, if it has one. PromptText is a text for
+	// that instead.
+	Prompt, PromptText string
+	// Dim shortens vectors to their first components, for models trained to
+	// have what matters most there: of unit length again where the whole
+	// vectors are. 0 is all, or what the model asks for.
+	Dim         int
 	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
 	Device      *sinter.Device   // nil: the best
 	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024
@@ -40,6 +48,7 @@ var ErrNoModel = errors.New("embed: no model: set Options.Model to a folder, or 
 // Encoder is an error when used.
 type Encoder struct {
 	model   *model.Encoder
+	prompts prompts
 	program *sinter.Program
 	batch   int
 	queue   coalescer
@@ -48,8 +57,9 @@ type Encoder struct {
 }
 
 var (
-	errZero       = errors.New("embed: the zero Encoder embeds nothing: make one with New")
-	errNilContext = errors.New("embed: the context is nil: use context.Background()")
+	errZero        = errors.New("embed: the zero Encoder embeds nothing: make one with New")
+	errNoTokenizer = errors.New("embed: the model has no tokenizer.json: without it texts cannot be read")
+	errNilContext  = errors.New("embed: the context is nil: use context.Background()")
 )
 
 // New reads a model and compiles it: one program, for texts of any number and
@@ -58,33 +68,63 @@ func New(ctx context.Context, o Options) (*Encoder, error) {
 	switch {
 	case ctx == nil:
 		return nil, errNilContext
-	case o.BatchTokens < 0:
-		return nil, fmt.Errorf("embed: batches of %d tokens: use 1 or more, or 0 for %d", o.BatchTokens, defaultBatchTokens)
+	}
+	batch, err := o.batchTokens()
+	if err != nil {
+		return nil, err
 	}
 	m, err := open(o)
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{model: m, batch: o.BatchTokens}
-	if e.batch == 0 {
-		e.batch = defaultBatchTokens
-	}
-	if m.Tokenizer == nil {
-		_ = m.Close()
-		return nil, fmt.Errorf("embed: the model has no tokenizer.json: without it texts cannot be read")
-	}
-	if err := ctx.Err(); err != nil {
+	e := &Encoder{model: m, batch: batch}
+	if err := e.prepare(ctx, o); err != nil {
 		_ = m.Close()
 		return nil, err
 	}
+	return e, nil
+}
+
+// prepare makes the program for an open model.
+func (e *Encoder) prepare(ctx context.Context, o Options) error {
+	if e.model.Tokenizer == nil {
+		return errNoTokenizer
+	}
+	if o.Dim != 0 {
+		if err := e.model.Shorten(o.Dim); err != nil {
+			return fmt.Errorf("embed: %w", err)
+		}
+	}
+	var err error
+	if e.prompts, err = choosePrompts(e.model, o); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	e.queue.run, e.queue.tokens = e.run, e.batch
+	if e.program, err = Compile(e.model, o.compile()); err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	return nil
+}
+
+// batchTokens is the size of a batch.
+func (o Options) batchTokens() (int, error) {
+	switch {
+	case o.BatchTokens < 0:
+		return 0, fmt.Errorf("embed: batches of %d tokens: use 1 or more, or 0 for %d", o.BatchTokens, defaultBatchTokens)
+	case o.BatchTokens == 0:
+		return defaultBatchTokens, nil
+	}
+	return o.BatchTokens, nil
+}
+
+// compile is the options of the program.
+func (o Options) compile() sinter.Options {
 	co := o.Compile
 	co.Device, co.Precision = o.Device, o.precision()
-	if e.program, err = Compile(m, co); err != nil {
-		_ = m.Close()
-		return nil, fmt.Errorf("embed: %w", err)
-	}
-	return e, nil
+	return co
 }
 
 // precision is what was asked for: by the options, or else by the model.
@@ -96,16 +136,19 @@ func (o Options) precision() sinter.Precision {
 	return o.Precision
 }
 
-func open(o Options) (*model.Encoder, error) {
+func open(o Options) (*model.Encoder, error) { return find(o, model.Open, model.OpenFS) }
+
+// find opens the model that the options name.
+func find[M any](o Options, open func(string) (*M, error), openFS func(fs.FS) (*M, error)) (*M, error) {
 	switch {
 	case o.Model != "":
 		dir, err := hub.Find(o.Model)
 		if err != nil {
 			return nil, err
 		}
-		return model.Open(dir)
+		return open(dir)
 	case o.FS != nil:
-		return model.OpenFS(o.FS)
+		return openFS(o.FS)
 	}
 	return nil, ErrNoModel
 }
@@ -169,12 +212,32 @@ func (e *Encoder) Close() error {
 // Encode embeds texts and returns a vector of length Dim for each, in order.
 // A text longer than the model takes is cut. An empty one has the vector of
 // nothing but special tokens. Each vector is the same, bit for bit, whatever
-// the other texts are.
+// the other texts are. The prompt of Options stands before each text.
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.encode(ctx, func(p prompts) string { return p.any }, texts)
+}
+
+// EncodeQuery is Encode for texts that others are searched for by, with the
+// model's prompt for those. A model without one has no prompt here.
+func (e *Encoder) EncodeQuery(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.encode(ctx, func(p prompts) string { return p.query }, texts)
+}
+
+// EncodePassage is Encode for texts that are searched, with the model's prompt
+// for those. A model without one has no prompt here.
+func (e *Encoder) EncodePassage(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.encode(ctx, func(p prompts) string { return p.passage }, texts)
+}
+
+func (e *Encoder) encode(ctx context.Context, prompt func(prompts) string, texts []string) ([][]float32, error) {
 	if err := e.check(ctx); err != nil {
 		return nil, err
 	}
-	ids, err := e.tokenize(ctx, texts)
+	p := prompt(e.prompts)
+	ids := make([][]int32, len(texts))
+	err := parallel(ctx, len(texts), func(i int) {
+		ids[i] = e.model.Tokenizer.EncodeMax(p+texts[i], e.model.MaxTokens).IDs
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -256,34 +319,33 @@ func (e *Encoder) run(ctx context.Context, texts [][]int32, tokens int) ([][]flo
 	return vectors, nil
 }
 
-// tokenize splits texts into ids, on all processors where there are many.
-func (e *Encoder) tokenize(ctx context.Context, texts []string) ([][]int32, error) {
+// parallel calls f for each of n texts, on all processors where there are many.
+func parallel(ctx context.Context, n int, f func(i int)) error {
 	const piece = 64
-	ids := make([][]int32, len(texts))
 	work := func(from, to int) {
 		for i := from; i < to; i++ {
-			ids[i] = e.model.Tokenizer.EncodeMax(texts[i], e.model.MaxTokens).IDs
+			f(i)
 		}
 	}
-	if len(texts) <= piece {
-		work(0, len(texts))
-		return ids, ctx.Err()
+	if n <= piece {
+		work(0, n)
+		return ctx.Err()
 	}
 	next := make(chan int)
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for from := range next {
-				work(from, min(from+piece, len(texts)))
+				work(from, min(from+piece, n))
 			}
 		})
 	}
-	for from := 0; from < len(texts) && ctx.Err() == nil; from += piece {
+	for from := 0; from < n && ctx.Err() == nil; from += piece {
 		next <- from
 	}
 	close(next)
 	wait.Wait()
-	return ids, ctx.Err()
+	return ctx.Err()
 }
 
 // Cosine is the cosine of the angle between two vectors; 0 where one is 0, and
