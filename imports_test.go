@@ -33,6 +33,7 @@ internal/device/null
 .
 internal/devicetest internal/planted
 safetensors tokenizer hub
+internal/modeltest
 model
 embed
 model/minilm

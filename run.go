@@ -3,6 +3,7 @@ package sinter
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // Run runs the program once. in gives a tensor for each Input by name; tensors
@@ -229,6 +231,7 @@ func (p *Program) execute(ctx context.Context, leaves []*storage, env ir.Env) ([
 	event, err := p.device.dev.Submit(ctx, r)
 	if err != nil {
 		free()
+		releaseAll(results)
 		return nil, err
 	}
 	err = event.Wait(ctx)
@@ -239,15 +242,38 @@ func (p *Program) execute(ctx context.Context, leaves []*storage, env ir.Env) ([
 			defer p.users.leave()
 			event.Wait(context.Background())
 			free()
-			runtime.KeepAlive(results)
+			releaseAll(results)
 		}()
 		return nil, err
 	}
 	free()
 	if err != nil {
-		return nil, err
+		releaseAll(results)
+		return nil, p.nameFault(err, leaves)
 	}
 	return results, nil
+}
+
+// releaseAll gives back results of a run that failed: the garbage collector may
+// be long in coming.
+func releaseAll(results []*storage) {
+	for _, s := range results {
+		s.release()
+	}
+}
+
+// nameFault adds to a memory fault which of the leaves cannot be read.
+func (p *Program) nameFault(err error, leaves []*storage) error {
+	var fault *jit.FaultError
+	if !errors.As(err, &fault) {
+		return err
+	}
+	for i, l := range p.leaves {
+		if l.Name != "" && leaves[i].holds(fault.Addr) {
+			return fmt.Errorf("%q cannot be read: %w", l.Name, err)
+		}
+	}
+	return err
 }
 
 // allocate makes the buffers of the outputs; they belong to the results.

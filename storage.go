@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
@@ -195,6 +196,14 @@ func (s *storage) read(ctx context.Context, f func(b []byte) error) error {
 	defer runtime.KeepAlive(s)
 	defer s.done()
 	return jit.Protect(func() error { return f(b) })
+}
+
+// holds tells whether an address lies in the host's copy.
+func (m *memory) holds(addr uintptr) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(m.host)))
+	return addr-start < uintptr(len(m.host)) // from below it wraps around
 }
 
 // load finds or fetches the host's copy. The caller holds mu.

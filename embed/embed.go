@@ -299,18 +299,13 @@ func (e *Encoder) run(ctx context.Context, texts [][]int32, tokens int) ([][]flo
 		flat = append(flat, t...)
 		offsets = append(offsets, int32(len(flat)))
 	}
-	out, err := e.program.Run(ctx, map[string]sinter.Tensor{
+	values, err := runValues(ctx, e.program, e.model, map[string]sinter.Tensor{
 		"ids":     sinter.Of(flat, len(flat)),
 		"offsets": sinter.Of(offsets, len(offsets)),
 	})
 	if err != nil {
 		return nil, err
 	}
-	values, err := sinter.Values[float32](ctx, out[0])
-	if err != nil {
-		return nil, err
-	}
-	out[0].Release()
 	dim := e.Dim()
 	vectors := make([][]float32, len(texts))
 	for i := range vectors {

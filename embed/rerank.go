@@ -149,9 +149,5 @@ func (r *Reranker) run(ctx context.Context, pairs []pair, tokens int) ([]float32
 	if r.model.UsesTypes() {
 		in["types"] = sinter.Of(types, len(types))
 	}
-	out, err := r.program.Run(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return sinter.Values[float32](ctx, out[0])
+	return runValues(ctx, r.program, r.model, in)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 
@@ -62,10 +63,20 @@ func (s *source) weightFile(name string) (*safetensors.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("model: %q leads out of the folder %s", name, s.name)
 	}
-	if s.dir != "" {
-		return safetensors.Open(s.path(name))
+	if b, ok := s.fsys.(bytesFS); ok {
+		if data, ok := b.Bytes(name); ok {
+			return safetensors.Parse(s.path(name), data)
+		}
 	}
-	data, err := s.read(name)
+	file, size, err := s.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("model: %s: %w", s.path(name), err)
+	}
+	if f, ok := file.(*os.File); ok {
+		return safetensors.OpenFile(s.path(name), f)
+	}
+	_ = file.Close()
+	data, err := s.read(name, size)
 	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.path(name), err)
 	}

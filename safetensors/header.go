@@ -41,6 +41,7 @@ const metadataKey = "__metadata__"
 
 // header is what the JSON at the start of a file says.
 type header struct {
+	size     int // bytes of its text
 	entries  []entry
 	metadata map[string]string
 }
@@ -55,7 +56,7 @@ type entry struct {
 }
 
 func parseHeader(text string) (*header, *Error) {
-	h := &header{}
+	h := &header{size: len(text)}
 	var tensor string // the one being read
 	r := jsonread.New(text)
 	read := func() error {
@@ -96,7 +97,7 @@ func (h *header) readMetadata(r *jsonread.Reader) error {
 	h.metadata = map[string]string{}
 	return r.Object(func(key string) error {
 		if _, twice := h.metadata[key]; twice {
-			return r.Fail("the metadata key %q appears twice", key)
+			return r.Fail("the metadata key %.40q appears twice", key)
 		}
 		value, err := r.String()
 		h.metadata[key] = value
@@ -185,9 +186,10 @@ func (e *entry) readOffsets(r *jsonread.Reader) error {
 // checkLayout requires of the tensors that each has as many bytes as its shape
 // and type need, and that together they cover the data once, without overlaps
 // or gaps: what the format demands so that no file can carry hidden bytes or
-// make its reader use more memory than it has. An error's offset is into the
-// data. It sorts the entries by place, and rejects repeated names.
-func checkLayout(entries []entry, size int64) *Error {
+// make its reader use more memory than it has. It sorts the entries by place,
+// and rejects repeated names.
+func (h *header) checkLayout(size int64) *Error {
+	entries := h.entries
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	for i := 1; i < len(entries); i++ {
 		if entries[i].name == entries[i-1].name {
@@ -200,7 +202,7 @@ func checkLayout(entries []entry, size int64) *Error {
 	var covered int64
 	for _, e := range entries {
 		fault := func(format string, args ...any) *Error {
-			return &Error{Tensor: e.name, Offset: min(e.begin, size), Err: fmt.Errorf(format, args...)}
+			return &Error{Tensor: e.name, Offset: prefixSize + int64(h.size) + min(e.begin, size), Err: fmt.Errorf(format, args...)}
 		}
 		if e.end > size {
 			return fault("data_offsets [%d, %d] end past the %d bytes of data: the file was cut short, fetch it again", e.begin, e.end, size)
@@ -222,7 +224,7 @@ func checkLayout(entries []entry, size int64) *Error {
 		covered = e.end
 	}
 	if covered != size {
-		return &Error{Offset: covered, Err: fmt.Errorf("%d bytes after the last tensor belong to none: fetch the file again", size-covered)}
+		return &Error{Offset: prefixSize + int64(h.size) + covered, Err: fmt.Errorf("%d bytes after the last tensor belong to none: fetch the file again", size-covered)}
 	}
 	return nil
 }

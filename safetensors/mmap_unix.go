@@ -6,28 +6,27 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// mapFile gives a file's bytes and the function that gives them back.
-func mapFile(path string) ([]byte, func() error, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
+// mapped tells that files are mapped, not read.
+const mapped = true
+
+// openFile opens a file for reading. It does not wait for the other end of a
+// pipe, which OpenFile refuses.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// mapFile gives the bytes of a file, which is not empty, and the function that
+// gives them back.
+func mapFile(file *os.File, size int64) ([]byte, func() error, error) {
+	if size > math.MaxInt {
+		return nil, nil, fmt.Errorf("%d bytes do not fit the address space: use a 64-bit build", size)
 	}
-	defer file.Close() // a mapping outlives its descriptor
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() == 0 {
-		return readFile(path) // pipes and empty files cannot be mapped
-	}
-	if info.Size() > math.MaxInt {
-		return nil, nil, fmt.Errorf("%d bytes do not fit the address space: use a 64-bit build", info.Size())
-	}
-	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	data, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, fmt.Errorf("mapping the file into memory: %w", err)
 	}

@@ -8,12 +8,13 @@
 package safetensors
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/sinterml/sinter"
 )
@@ -33,7 +34,13 @@ type File struct {
 	name     string
 	tensors  []Tensor // by name
 	metadata map[string]string
-	unmap    func() error
+	data     []byte // all of it
+
+	// Of a mapping alone.
+	file    *os.File
+	written time.Time             // when it was, last
+	changed atomic.Pointer[error] // what Intact found
+	unmap   func() error
 }
 
 // Error is a fault of a file, or of what is to be written to one.
@@ -51,7 +58,7 @@ func (e *Error) Error() string {
 		b.WriteString(e.File + ": ")
 	}
 	if e.Tensor != "" {
-		fmt.Fprintf(&b, "tensor %q: ", e.Tensor)
+		fmt.Fprintf(&b, "tensor %.100q: ", e.Tensor) // its length is the file's choice
 	}
 	if e.Offset != 0 {
 		fmt.Fprintf(&b, "at byte %d: ", e.Offset)
@@ -64,48 +71,33 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Open maps a file into memory, read-only, where the system can do that, and
-// reads it into memory elsewhere. The tensors' data is the mapping: it is
-// valid until Close, and only as long as nobody truncates the file.
-func Open(path string) (*File, error) {
-	data, unmap, err := mapFile(path)
-	if err != nil {
-		return nil, &Error{File: path, Err: err}
-	}
-	f, err := Parse(path, data)
-	if err != nil {
-		unmap()
-		return nil, err
-	}
-	f.unmap = unmap
-	return f, nil
-}
-
 // Parse reads a whole file held in memory; name is for errors. The tensors'
 // data is that memory, so it must not change while they are in use.
 func Parse(name string, data []byte) (*File, error) {
-	text, err := headerText(data)
+	n, err := headerSize(data[:min(len(data), prefixSize)], int64(len(data)))
 	if err != nil {
 		return nil, &Error{File: name, Err: err}
 	}
-	h, fault := parseHeader(text)
+	h, fault := parseHeader(string(data[prefixSize:][:n]))
+	if fault == nil {
+		fault = h.checkLayout(int64(len(data) - prefixSize - n))
+	}
 	if fault != nil {
 		fault.File = name
 		return nil, fault
 	}
-	start := prefixSize + len(text)
-	if fault := checkLayout(h.entries, int64(len(data)-start)); fault != nil {
-		fault.File = name
-		fault.Offset += int64(start)
-		return nil, fault
-	}
-	f := &File{name: name, metadata: h.metadata, tensors: make([]Tensor, len(h.entries))}
+	return newFile(name, h, data), nil
+}
+
+// newFile is the file of a header that was checked against the data.
+func newFile(name string, h *header, data []byte) *File {
+	f := &File{name: name, metadata: h.metadata, data: data, tensors: make([]Tensor, len(h.entries))}
 	for i, e := range h.entries {
-		begin, end := start+int(e.begin), start+int(e.end)
+		begin, end := prefixSize+h.size+int(e.begin), prefixSize+h.size+int(e.end)
 		f.tensors[i] = Tensor{e.name, e.dtype, e.shape, data[begin:end:end]}
 	}
 	slices.SortFunc(f.tensors, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
-	return f, nil
+	return f
 }
 
 // A file starts with the header's length in bytes, as a uint64.
@@ -113,21 +105,6 @@ const prefixSize = 8
 
 // maxHeader is the limit that the reference implementation sets.
 const maxHeader = 100_000_000
-
-// headerText is the header of a file, checked to lie within it.
-func headerText(data []byte) (string, error) {
-	if len(data) < prefixSize {
-		return "", fmt.Errorf("%d bytes are too few for a safetensors file: fetch it again", len(data))
-	}
-	n := binary.LittleEndian.Uint64(data)
-	if n > maxHeader {
-		return "", fmt.Errorf("header length %d is over the limit of %d: this is not a safetensors file", n, maxHeader)
-	}
-	if n > uint64(len(data)-prefixSize) {
-		return "", fmt.Errorf("header of %d bytes in a file of %d: the file was cut short, fetch it again", n, len(data))
-	}
-	return string(data[prefixSize : prefixSize+n]), nil
-}
 
 // Name is the path or name the file was opened with.
 func (f *File) Name() string {
@@ -179,19 +156,13 @@ func (f *File) Close() error {
 	if f == nil {
 		return &Error{Err: errors.New("no file to close: make one with Open")}
 	}
-	unmap := f.unmap
-	f.tensors, f.unmap = nil, nil
+	file, unmap := f.file, f.unmap
+	f.tensors, f.data, f.file, f.unmap = nil, nil, nil, nil
 	if unmap == nil {
 		return nil
 	}
-	if err := unmap(); err != nil {
+	if err := errors.Join(unmap(), file.Close()); err != nil {
 		return &Error{File: f.name, Err: err}
 	}
 	return nil
-}
-
-// readFile is mapFile for systems without a mapping.
-func readFile(path string) ([]byte, func() error, error) {
-	data, err := os.ReadFile(path)
-	return data, func() error { return nil }, err
 }

@@ -78,7 +78,7 @@ func Load(fsys fs.FS, name string) (*Tokenizer, error) {
 	if fsys == nil {
 		return nil, errors.New("tokenizer: no file system")
 	}
-	data, err := fs.ReadFile(fsys, name)
+	data, err := read(fsys, name)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
@@ -87,6 +87,23 @@ func Load(fsys fs.FS, name string) (*Tokenizer, error) {
 		return nil, fmt.Errorf("tokenizer: %s: %w", name, err)
 	}
 	return t, nil
+}
+
+// maxFile bounds a tokenizer.json. The largest published ones have 40 MB.
+const maxFile = 512 << 20
+
+// read is fs.ReadFile for what may be a pipe, or of any size.
+func read(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file (%v)", name, info.Mode().Type())
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s: %d bytes are too many: at most %d", name, info.Size(), maxFile)
+	}
+	return fs.ReadFile(fsys, name)
 }
 
 // Parse reads the text of a tokenizer.json. It keeps no part of data.

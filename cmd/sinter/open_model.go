@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/embed"
@@ -23,7 +22,7 @@ func (a *app) modelFS() (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.DirFS(dir), nil
+	return hub.Folder(dir), nil
 }
 
 // modelName is what output calls the model.

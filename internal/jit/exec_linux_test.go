@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -102,35 +101,5 @@ func TestMemoryDenyWriteExecute(t *testing.T) {
 		} else if !bytes.HasPrefix(out, []byte("denied")) {
 			t.Skip("this kernel has no PR_SET_MDWE")
 		}
-	}
-}
-
-// A model file that another process truncates while a kernel reads it.
-func TestTruncatedMapping(t *testing.T) {
-	c := load(t, "load")
-	path := filepath.Join(t.TempDir(), "weights")
-	if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	mem, err := unix.Mmap(int(f.Fd()), 0, 1<<16, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Munmap(mem)
-	last := uintptr(unsafe.Pointer(&mem[1<<16-8]))
-	if err := Protect(func() error { return rawLoad(c, last) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	var fault runtime.Error // a FaultError; an emulator may hide the address
-	if err := Protect(func() error { return rawLoad(c, last) }); !errors.As(err, &fault) {
-		t.Errorf("after truncation: %v", err)
 	}
 }

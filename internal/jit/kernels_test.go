@@ -30,6 +30,7 @@ func (k kernel) code() []byte {
 //	load     result = *address; args {address, result}
 //	busy     counts down; args {n}
 //	clobber  leaves its mark in every register the contract allows
+//	spoil    load, with every register that the contract allows changed before; no result
 var kernels = map[string]map[string]kernel{
 	"amd64": {
 		"ret": {"c3", "ret"},
@@ -82,6 +83,27 @@ var kernels = map[string]map[string]kernel{
 			vcmptrueps ymm15, ymm15, ymm15
 			vzeroupper
 			ret`},
+		"spoil": {`
+			488b07 48c7c3ffffffff 4889d9 4889da 4889de 4889df 4989d8 4989d9 4989da 4989db
+			4989dc 4989dd 4989de 4989df c44104c2ff0f 488b00 c5f877 c3`, `
+			mov rax, [rdi]
+			mov rbx, -1
+			mov rcx, rbx
+			mov rdx, rbx
+			mov rsi, rbx
+			mov rdi, rbx
+			mov r8, rbx
+			mov r9, rbx
+			mov r10, rbx
+			mov r11, rbx
+			mov r12, rbx
+			mov r13, rbx
+			mov r14, rbx
+			mov r15, rbx
+			vcmptrueps ymm15, ymm15, ymm15
+			mov rax, [rax]
+			vzeroupper
+			ret`},
 	},
 	"arm64": {
 		"ret": {"c0035fd6", "ret"},
@@ -128,6 +150,23 @@ var kernels = map[string]map[string]kernel{
 			movi v0.2d, #0xffffffffffffffff
 			movi v8.2d, #0xffffffffffffffff
 			ret`},
+		"spoil": {`
+			010040f9 00008092 e20300aa e90300aa f00300aa f10300aa f30300aa f90300aa fa0300aa fb0300aa
+			e0e7076f e8e7076f 210040f9 c0035fd6`, `
+			ldr x1, [x0]
+			mov x0, #-1
+			mov x2, x0
+			mov x9, x0
+			mov x16, x0
+			mov x17, x0
+			mov x19, x0
+			mov x25, x0
+			mov x26, x0
+			mov x27, x0
+			movi v0.2d, #0xffffffffffffffff
+			movi v8.2d, #0xffffffffffffffff
+			ldr x1, [x1]
+			ret`},
 	},
 }
 
@@ -162,7 +201,7 @@ func load(t testing.TB, name string) *Code {
 	if !ok || !Available() {
 		t.Skip("no executable memory here")
 	}
-	if f := cpuid.Host(); runtime.GOARCH == "amd64" && !(f.AVX2 && f.FMA) && (name == "fma" || name == "clobber") {
+	if f := cpuid.Host(); runtime.GOARCH == "amd64" && !(f.AVX2 && f.FMA) && (name == "fma" || name == "clobber" || name == "spoil") {
 		t.Skip("no AVX2")
 	}
 	c, err := Map(k.code())

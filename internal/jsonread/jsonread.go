@@ -72,7 +72,7 @@ func (r *Reader) Object(field func(key string) error) error {
 			return err
 		}
 		if r.Next() != ':' {
-			return r.Fail("no colon after the key %q", key)
+			return r.Fail("no colon after the key %.40q", key)
 		}
 		r.pos++
 		return field(key)

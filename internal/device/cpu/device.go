@@ -138,6 +138,8 @@ func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) error {
 	if dst.Size() > 0 && (from == nil || to == nil) {
 		return errors.New("cpu: copy from or to memory that the host cannot read")
 	}
-	copy(to, from)
-	return nil
+	return jit.Protect(func() error {
+		copy(to, from)
+		return nil
+	})
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/generic"
@@ -76,10 +77,12 @@ type genericPacks struct {
 	panels []genericPack
 }
 
+// genericPack is packed by the first who gets through with it: reading the
+// values may fault, and is then tried again by the next run.
 type genericPack struct {
-	once sync.Once
+	mu   sync.Mutex
+	done atomic.Bool
 	b    genericPanel
-	err  error
 }
 
 // genericPanel is a panel of Y: of bytes a piece for each block of k, of floats
@@ -157,8 +160,21 @@ func (s *genericStep) panel(w *genericWorker, batch, p int) (genericPanel, error
 		return b, err
 	}
 	kept := &s.packs.panels[(batch*s.panels+p)%len(s.packs.panels)]
-	kept.once.Do(func() { kept.b, kept.err = s.pack(w, nil, batch, p) })
-	return kept.b, kept.err
+	if kept.done.Load() {
+		return kept.b, nil
+	}
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.done.Load() {
+		return kept.b, nil
+	}
+	b, err := s.pack(w, nil, batch, p)
+	if err != nil {
+		return nil, err
+	}
+	kept.b = b
+	kept.done.Store(true)
+	return b, nil
 }
 
 // pack packs a panel into the memory of another, where there is one.

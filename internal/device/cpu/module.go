@@ -145,7 +145,9 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	return done{m.run(ctx, b)}, nil
+	// Tasks are protected one by one, which keeps the pool whole; what else reads
+	// leaves, by this: they may lie in a mapped file, and that be gone.
+	return done{jit.Protect(func() error { return m.run(ctx, b) })}, nil
 }
 
 // run runs the program once.

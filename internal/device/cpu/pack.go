@@ -129,7 +129,13 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	}
 	have := keep(from, what, func() any { return &pack{} })
 	made := have.value.(*pack)
-	made.once.Do(func() { made.mem, made.err = s.packAll(r) })
+	made.once.Do(func() {
+		// A panic out of here would leave a pack that is neither made nor failed.
+		made.err = jit.Protect(func() (err error) {
+			made.mem, err = s.packAll(r)
+			return err
+		})
+	})
 	if made.err != nil {
 		have.drop() // another run may have the memory
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
@@ -154,13 +160,18 @@ func (s *gemmStep) packedBatch(batch int) int {
 const packTask = 64 << 10
 
 // packAll packs Y with all workers.
-func (s *gemmStep) packAll(r *binding) (*jit.Memory, error) {
+func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, err error) {
 	d, k := r.module.device, s.kernel
 	batches := s.packedBatches()
 	mem, err := d.alloc.Alloc(max(4*s.steps*s.packedCols()*batches, 1))
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			_ = mem.Close()
+		}
+	}()
 	spills, err := r.scratch(max(k.packY.spill, 64))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,97 @@
+//go:build unix
+
+package hub
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is no regular file inside the folder is refused, without waiting for
+// whoever may be at the other end.
+func TestFolderRefuses(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "model")
+	write(t, filepath.Join(dir, "config.json"), "text")
+	write(t, filepath.Join(base, "secret"), "text")
+	write(t, filepath.Join(dir, "sub", "config.json"), "text")
+	for name, target := range map[string]string{
+		"up": "../secret", "absolute": filepath.Join(base, "secret"), "device": "/dev/zero", "loop": "loop", "chain": "up", "folder": "..",
+		"none": "absent", "inside": "config.json", "deep": "sub/../sub/config.json", "whole": filepath.Join(dir, "config.json"),
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"up": "out of the folder", "absolute": "out of the folder", "chain": "out of the folder", "folder": "out of the folder",
+		"folder/secret": "out of the folder", "device": "out of the folder", "loop": "links", "none": "no such file", "pipe": "no regular file",
+		"sub": "a folder", ".": "a folder", "..": "not a path", "../secret": "not a path", "/etc/passwd": "not a path", "sub/../config.json": "not a path",
+		"": "not a path", "a\x00b": "not a path", "absent": "no such file", "config.json/x": "not a directory",
+		strings.Repeat("x", 10_000): "too long",
+	} {
+		start := time.Now()
+		file, err := Folder(dir).Open(name)
+		if err == nil {
+			_ = file.Close()
+			t.Errorf("%.40q was opened", name)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want an error that says %q", name, err, want)
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("%.40q: refused after %v", name, d)
+		}
+	}
+	for _, name := range []string{"config.json", "inside", "deep", "whole", "sub/config.json"} {
+		if data, err := fs.ReadFile(Folder(dir), name); err != nil || string(data) != "text" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
+
+// The hub cache keeps a snapshot's files in the folder "blobs" beside it.
+func TestFolderOfASnapshot(t *testing.T) {
+	repo := filepath.Join(t.TempDir(), "models--a--b")
+	write(t, filepath.Join(repo, "blobs", "1234"), "text")
+	write(t, filepath.Join(filepath.Dir(repo), "models--other", "blobs", "5678"), "text")
+	snapshot := filepath.Join(repo, "snapshots", "abcd")
+	if err := os.MkdirAll(snapshot, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"config.json": "../../blobs/1234", "stranger": "../../../models--other/blobs/5678"} {
+		if err := os.Symlink(target, filepath.Join(snapshot, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := fs.ReadFile(Folder(snapshot), "config.json"); err != nil || string(data) != "text" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := fs.ReadFile(Folder(snapshot), "stranger"); err == nil || !strings.Contains(err.Error(), "out of the folder") {
+		t.Errorf("a file of another model: %v", err)
+	}
+	// A link to the snapshot is as good as its name.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(snapshot, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.ReadFile(Folder(link), "config.json"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFolderThatIsNone(t *testing.T) {
+	for _, f := range []Folder{"", Folder(filepath.Join(t.TempDir(), "absent")), "\x00"} {
+		if _, err := f.Open("config.json"); err == nil {
+			t.Errorf("%q: no error", string(f))
+		}
+	}
+}
