@@ -62,7 +62,7 @@ var receivers = map[string][]any{
 	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
 	"model.Pooling":      {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
 	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
-	"safetensors.Error": {&safetensors.Error{}},
+	"safetensors.Error": {&safetensors.Error{}}, "hub.Folder": {hub.Folder(""), hub.Folder("\x00")},
 }
 
 // Every exported function, and every exported type with methods, is in the
