@@ -44,7 +44,7 @@ func TestEmbed(t *testing.T) {
 	model := tiny(t, nil)
 	long := strings.Repeat("word ", 100)
 	texts := []string{"hello", "", "a longer text, with <html> & \"quotes\"", long}
-	byArgs := ok(t, "", append([]string{"embed", "--json", "--model", model}, texts...)...)
+	byArgs := ok(t, "", append([]string{"embed", "--json", "--quiet", "--model", model}, texts...)...)
 	rows := parse[embedded](t, byArgs)
 	if len(rows) != len(texts) {
 		t.Fatalf("%d rows", len(rows))
@@ -55,14 +55,14 @@ func TestEmbed(t *testing.T) {
 		for _, v := range r.Embedding {
 			norm += float64(v) * float64(v)
 		}
-		if r.Index != i || len(r.Embedding) != tinyHidden || tokens > 0 && r.Tokens != tokens || norm == 0 || math.IsNaN(norm) {
+		if r.Truncated != (i == 3) || r.Index != i || len(r.Embedding) != tinyHidden || tokens > 0 && r.Tokens != tokens || norm == 0 || math.IsNaN(norm) {
 			t.Errorf("row %d: index %d, %d tokens, %d numbers", i, r.Index, r.Tokens, len(r.Embedding))
 		}
 	}
-	if got := ok(t, strings.Join(texts, "\n")+"\n", "embed", "--model", model); got != byArgs {
+	if got := ok(t, strings.Join(texts, "\n")+"\n", "embed", "--quiet", "--model", model); got != byArgs {
 		t.Error("lines give other rows than arguments")
 	}
-	if got := ok(t, strings.Join(texts, "\r\n"), "embed", "--model", model); got != byArgs {
+	if got := ok(t, strings.Join(texts, "\r\n"), "embed", "--quiet", "--model", model); got != byArgs {
 		t.Error("lines that end with carriage returns give other rows")
 	}
 	var quoted strings.Builder
@@ -73,7 +73,7 @@ func TestEmbed(t *testing.T) {
 		}
 		fmt.Fprintf(&quoted, "%s\n", line)
 	}
-	if got := ok(t, quoted.String(), "embed", "--jsonl", "--model", model); got != byArgs {
+	if got := ok(t, quoted.String(), "embed", "--quiet", "--jsonl", "--model", model); got != byArgs {
 		t.Error("JSON lines give other rows than arguments")
 	}
 }
@@ -99,7 +99,7 @@ func TestEmbedStream(t *testing.T) {
 
 func TestLineTooLong(t *testing.T) {
 	status, _, stderr := runCommand(t, nil, "a\n"+strings.Repeat("x", maxLine+1), "tokenize", "--model", tiny(t, nil))
-	if status != 1 || !strings.Contains(stderr, "line 2 is longer") {
+	if status != 1 || !strings.Contains(stderr, "line 2 is longer than 16 MiB") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }
@@ -107,6 +107,9 @@ func TestLineTooLong(t *testing.T) {
 func TestTokenize(t *testing.T) {
 	rows := parse[tokenized](t, ok(t, "", "tokenize", "--json", "Unaffable", ""))
 	want := []string{"[CLS]", "una", "##ffa", "##ble", "[SEP]"}
+	if offsets := [][2]int{{0, 0}, {0, 3}, {3, 6}, {6, 9}, {0, 0}}; !slices.Equal(rows[0].Offsets, offsets) {
+		t.Errorf("offsets %v, want %v", rows[0].Offsets, offsets)
+	}
 	if len(rows) != 2 || !slices.Equal(rows[0].Tokens, want) || !slices.Equal(rows[0].IDs, []int32{101, 14477, 20961, 3468, 102}) || rows[1].Index != 1 || len(rows[1].IDs) != 2 {
 		t.Errorf("%+v", rows)
 	}
@@ -119,21 +122,23 @@ func TestTokenize(t *testing.T) {
 // What a terminal shows is for people.
 func TestReadable(t *testing.T) {
 	var b bytes.Buffer
-	a := &app{stdout: &b, terminal: true, env: environment{}.get}
+	a := &app{stdout: &b, terminal: true, env: environment{"TERM": "dumb"}.get}
 	out := newLines(&b)
-	if err := a.printEmbedding(out, embedded{3, 5, make([]float32, 100)}); err != nil {
+	if err := printEmbedding(out, embedded{3, 5, false, make([]float32, 100)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.printTokens(out, tokenized{1, []int32{7}, []string{"a\x1b[2J"}}); err != nil {
+	if err := a.printTokens(out, "a\x1b[2J b", tokenized{1, []int32{7, 2000}, []string{"a\x1b[2J", "[SEP]"}, [][2]int{{0, 5}, {0, 0}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "3\t5 tokens\t100 numbers: [0.0000 0.0000 0.0000 0.0000 0.0000 0.0000] ...\n1\t[7]\ta\ufffd[2J\n"
+	want := "3\t5 tokens\t100 numbers: [0.0000 0.0000 0.0000 0.0000 0.0000 0.0000] ...\n" +
+		"1  a\ufffd[2J b  2 tokens\n     7  a\ufffd[2J  0-5 \"a\\x1b[2J\"\n  2000  [SEP]\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
+	a.env = environment{}.get
 	if s := a.style(); !s.on && runtime.GOOS != "windows" {
 		t.Error("no colour on a terminal")
 	}

@@ -28,13 +28,20 @@ func (a *app) startProgress(what string, total int64) *progress {
 }
 
 func (p *progress) add(n int64) {
+	if p.due(n) {
+		p.draw(p.bar())
+	}
+}
+
+// due counts, and tells whether it is time to draw.
+func (p *progress) due(n int64) bool {
 	const interval = 100 * time.Millisecond
 	p.done += n
 	if p.w == nil || time.Since(p.drawn) < interval {
-		return
+		return false
 	}
 	p.drawn = time.Now()
-	p.draw(p.bar())
+	return true
 }
 
 func (p *progress) bar() string {
@@ -59,5 +66,29 @@ func (p *progress) end() {
 		p.draw("")
 		fmt.Fprint(p.w, "\r")
 		p.width = 0
+	}
+}
+
+// rate is a count that grows, on a terminal, with its speed. The zero value
+// draws nothing.
+type rate struct {
+	progress
+	unit  string
+	start time.Time
+}
+
+// startRate counts on standard error where that is a terminal that nothing
+// else is written to: alone says so.
+func (a *app) startRate(what, unit string, alone bool) *rate {
+	r := &rate{unit: unit, start: time.Now()}
+	if alone {
+		r.progress = *a.startProgress(what, 0)
+	}
+	return r
+}
+
+func (r *rate) add(n int64) {
+	if r.due(n) {
+		r.draw(fmt.Sprintf("%s: %d %s, %.0f/s", r.what, r.done, r.unit, float64(r.done)/time.Since(r.start).Seconds()))
 	}
 }

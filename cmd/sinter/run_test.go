@@ -92,6 +92,33 @@ func TestStatus(t *testing.T) {
 		{"a broken JSON string", nil, "\"a\n", []string{"tokenize", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
 		{"invalid UTF-8", nil, "", []string{"embed", "--model", model, "caf\xe9"}, 0, "text 0"},
 		{"invalid UTF-8, quiet", nil, "", []string{"embed", "--quiet", "--model", model, "caf\xe9"}, 0, ""},
+		{"a text that is cut", nil, "a\n" + strings.Repeat("word ", tinyTokens) + "\n", []string{"embed", "--model", model}, 0, "texts cut to the 48 tokens that the model takes: 1, the first is text 1"},
+		{"a text that just fits", nil, strings.Repeat("word ", tinyTokens-2), []string{"embed", "--model", model}, 0, ""},
+		{"a text that is cut, quiet", nil, "", []string{"embed", "--quiet", "--model", model, strings.Repeat("word ", tinyTokens)}, 0, ""},
+		{"format of nobody", nil, "", []string{"embed", "--format", "csv", "x"}, 2, "use jsonl or npy"},
+		{"NumPy as JSON", nil, "", []string{"embed", "--format", "npy", "--json", "x"}, 2, "leave --json out"},
+		{"output without a name", nil, "", []string{"embed", "-o", "", "x"}, 2, "--output is empty"},
+		{"output into a folder", nil, "", []string{"embed", "--model", model, "-o", empty, "x"}, 2, "is a folder"},
+		{"output in no folder", nil, "", []string{"embed", "--model", model, "-o", filepath.Join(empty, "no", "x"), "x"}, 1, "no such"},
+		{"vectors of nothing", nil, "", []string{"embed", "--dim", "0", "x"}, 2, "--dim 0"},
+		{"shorter vectors", nil, "", []string{"embed", "--model", model, "--dim", "8", "x"}, 2, "add --any-dim"},
+		{"shorter vectors all the same", nil, "", []string{"embed", "--model", model, "--dim", "8", "--any-dim", "x"}, 0, ""},
+		{"longer vectors", nil, "", []string{"embed", "--model", model, "--dim", "800", "--any-dim", "x"}, 2, "vectors of 32 numbers"},
+		{"any size of none", nil, "", []string{"embed", "--any-dim", "x"}, 2, "--dim"},
+
+		{"similarity of nothing", nil, "", []string{"similarity"}, 2, "give one file"},
+		{"similarity of two files", nil, "", []string{"similarity", "a", "b"}, 2, "there are 2 arguments"},
+		{"similarity of no file", nil, "", []string{"similarity", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
+		{"similarity of a folder", nil, "", []string{"similarity", empty}, 2, "is a folder"},
+		{"similarity of input", nil, "a\nb\n", []string{"similarity", "--model", model, "-"}, 0, ""},
+		{"similarity of no texts", nil, "", []string{"similarity", "--model", model, "-"}, 0, ""},
+		{"a picture of no texts", nil, "", []string{"similarity", "--model", model, "--png", filepath.Join(empty, "x.png"), "-"}, 1, "no texts"},
+		{"a picture of too many", nil, strings.Repeat("a\n", maxMatrixPNG+1), []string{"similarity", "--model", model, "--png", filepath.Join(empty, "x.png"), "-"}, 1, "2001 texts are too many"},
+		{"groups above 1", nil, "", []string{"similarity", "--dedup", "1.1", "-"}, 2, "from -1 to 1"},
+		{"groups of no number", nil, "", []string{"similarity", "--dedup", "nan", "-"}, 2, "from -1 to 1"},
+		{"groups drawn", nil, "", []string{"similarity", "--dedup", "0.9", "--png", "x.png", "-"}, 2, "give one"},
+		{"a picture as JSON", nil, "", []string{"similarity", "--json", "--png", "x.png", "-"}, 2, "give one"},
+		{"a picture without a name", nil, "", []string{"similarity", "--png", "", "-"}, 2, "--png is empty"},
 		{"no such model", nil, "", []string{"embed", "--model", "no/where/at/all", "x"}, 1, "no/where/at/all"},
 		{"an empty folder", nil, "", []string{"embed", "--model", empty, "x"}, 1, "config.json"},
 		{"tokens of an empty folder", nil, "", []string{"tokenize", "--model", empty, "x"}, 1, "tokenizer.json"},
@@ -187,7 +214,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestOutputFails(t *testing.T) {
 	model := tiny(t, nil)
-	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}} {
+	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"embed", "--format", "npy", "x"}, {"similarity", "testdata/help/sinter.txt"}, {"similarity", "--dedup", "1", "testdata/help/sinter.txt"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}} {
 		args = append(args, "--model", model)
 		for _, c := range []struct {
 			err    error
@@ -208,7 +235,7 @@ func TestOutputFails(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"search"}, {"embed"}, {"tokenize"}, {"device"}, {"graph"}, {"bench"}, {"bench", "gemm"}} {
+	for _, args := range [][]string{{}, {"search"}, {"embed"}, {"tokenize"}, {"similarity"}, {"device"}, {"graph"}, {"bench"}, {"bench", "gemm"}} {
 		status, stdout, stderr := runCommand(t, nil, "", append(args, "-h")...)
 		if status != 0 || stderr != "" {
 			t.Errorf("%v -h: status %d, %s", args, status, stderr)

@@ -11,13 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A batch is given on once it holds so many texts or bytes, or once no more
-// has arrived. That bounds memory, and a slow writer sees answers at once.
-const (
-	batchTexts = 256
-	batchBytes = 256 << 10
-	maxLine    = 16 << 20
-)
+// maxLine bounds a line of input, and with it memory.
+const maxLine = 16 << 20
 
 // textSource is where a command's texts come from.
 type textSource struct {
@@ -35,93 +30,61 @@ type line struct {
 // batches calls f with texts in order, first is the number of texts before. f
 // must not keep the slice.
 func (s textSource) batches(ctx context.Context, f func(first int, texts []string) error) error {
-	in := make(chan line, batchTexts)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		defer close(in)
-		s.read(func(l line) bool {
-			select {
-			case in <- l:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	}()
+	q := newTextQueue()
+	defer q.stop()
+	defer context.AfterFunc(ctx, q.stop)()
+	go func() { q.end(s.read(q.put)) }()
 	for first := 0; ; {
-		texts, more, err := nextBatch(ctx, in)
+		texts, more, err := q.take()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if len(texts) > 0 {
 			if err := f(first, texts); err != nil {
 				return err
 			}
 		}
-		if err != nil || !more {
+		if !more {
 			return err
 		}
 		first += len(texts)
 	}
 }
 
-// nextBatch waits for one text and takes what else is there. Texts may come
-// with an error: they stood before it.
-func nextBatch(ctx context.Context, in <-chan line) (texts []string, more bool, err error) {
-	size := 0
-	for len(texts) < batchTexts && size < batchBytes {
-		var l line
-		var ok bool
-		if len(texts) == 0 {
-			select {
-			case l, ok = <-in:
-			case <-ctx.Done():
-				return nil, false, ctx.Err()
-			}
-		} else {
-			select {
-			case l, ok = <-in:
-			default:
-				return texts, true, nil
-			}
-		}
-		if !ok || l.err != nil {
-			return texts, false, l.err
-		}
-		texts = append(texts, l.text)
-		size += len(l.text)
-	}
-	return texts, true, nil
-}
-
-// read gives on texts until give is false.
-func (s textSource) read(give func(line) bool) {
+// read gives texts on until give is false.
+func (s textSource) read(give func(text string) bool) error {
 	for _, a := range s.args {
-		if !give(line{text: a}) {
-			return
+		if !give(a) {
+			return nil
 		}
 	}
 	if len(s.args) > 0 {
-		return
+		return nil
 	}
 	r := bufio.NewScanner(s.input)
 	r.Buffer(nil, maxLine)
 	number := 0
 	for r.Scan() {
 		number++
-		text, err := s.parse(r.Bytes())
-		if err != nil {
-			give(line{err: fmt.Errorf("line %d: %w", number, err)})
-			return
+		data := r.Bytes()
+		if number == 1 {
+			data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
 		}
-		if !give(line{text: text}) {
-			return
+		text, err := s.parse(data)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		if !give(text) {
+			return nil
 		}
 	}
 	switch err := r.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		give(line{err: fmt.Errorf("line %d is longer than %d bytes: split it", number+1, maxLine)})
+		return fmt.Errorf("line %d is longer than %d MiB: split it", number+1, maxLine>>20)
 	case err != nil:
-		give(line{err: fmt.Errorf("reading texts: %w", err)})
+		return fmt.Errorf("reading texts: %w", err)
 	}
+	return nil
 }
 
 func (s textSource) parse(line []byte) (string, error) {

@@ -9,7 +9,8 @@ import (
 )
 
 // Matrix calls row with the cosines of each vector with all, in order, as f32
-// products give them: the same on both sides of the diagonal, which is 1. A
+// products give them; where these cannot tell them from 1 they are exact, so
+// that equal vectors have 1. They are the same on both sides of the diagonal. A
 // vector of zeros has cosine 0 with all, one with NaN or an infinity in it NaN.
 // row must not keep the slice.
 func (s *Vectors) Matrix(ctx context.Context, d *sinter.Device, row func(i int, cosines []float32) error) error {
@@ -36,7 +37,7 @@ func (s *Vectors) Matrix(ctx context.Context, d *sinter.Device, row func(i int, 
 				cosines[j] = float32(math.NaN())
 			}
 		} else {
-			s.spread(cosines, products[(int(r)-first)*len(s.ids):][:len(s.ids)], r)
+			s.spread(cosines, products[(int(r)-first)*len(s.ids):][:len(s.ids)])
 		}
 		if err := row(i, cosines); err != nil {
 			return err
@@ -50,6 +51,7 @@ var ones = slices.Repeat([]float32{1}, blockRows)
 // panel is the cosines of rows from to to, all of one block, with all rows.
 func (s *Vectors) panel(ctx context.Context, p *product, from, to int) ([]float32, error) {
 	a := &s.blocks[from/blockRows]
+	nearOne := float32(1 - s.margin())
 	all := make([]float32, (to-from)*len(s.ids))
 	for i := range s.blocks {
 		b := &s.blocks[i]
@@ -63,7 +65,10 @@ func (s *Vectors) panel(ctx context.Context, p *product, from, to int) ([]float3
 			out := all[r*len(s.ids)+b.first:][:width]
 			for j, v := range products[r*width : (r+1)*width] {
 				c := float32(float64(v) / (float64(norm) * float64(b.norms[j])))
-				out[j] = max(-1, min(1, c))
+				if c >= nearOne {
+					c = s.exact(from+r, b.first+j)
+				}
+				out[j] = max(-1, c)
 			}
 		}
 	}
@@ -71,14 +76,11 @@ func (s *Vectors) panel(ctx context.Context, p *product, from, to int) ([]float3
 }
 
 // spread makes of the cosines with rows those with vectors.
-func (s *Vectors) spread(cosines, rows []float32, self int32) {
+func (s *Vectors) spread(cosines, rows []float32) {
 	for j, r := range s.rowOf {
-		switch {
-		case r < 0:
+		if r < 0 {
 			cosines[j] = float32(math.NaN())
-		case r == self && rows[r] != 0: // but for a row of zeros
-			cosines[j] = 1
-		default:
+		} else {
 			cosines[j] = rows[r]
 		}
 	}
