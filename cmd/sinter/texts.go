@@ -21,12 +21,6 @@ type textSource struct {
 	jsonl bool // each line is a JSON string
 }
 
-// line is one text, or the error that ends them.
-type line struct {
-	text string
-	err  error
-}
-
 // batches calls f with texts in order, first is the number of texts before. f
 // must not keep the slice.
 func (s textSource) batches(ctx context.Context, f func(first int, texts []string) error) error {

@@ -51,7 +51,6 @@ type grouping struct {
 	mu            sync.Mutex
 	a, b          int // the next pair of blocks, a <= b
 	finishedPairs int // pairs of blocks finished
-	err           error
 }
 
 // workers is how many pairs of blocks are worked on at once: while the products
