@@ -1,6 +1,9 @@
 package tokenizer
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // wordPieceDecoder joins tokens with spaces, and continuations without.
 type wordPieceDecoder struct {
@@ -8,8 +11,16 @@ type wordPieceDecoder struct {
 	cleanup bool // also take out the spaces that English does not want
 }
 
-func (d wordPieceDecoder) decode(tokens []string) string {
-	var b strings.Builder
+func parseWordPieceDecoder(raw []byte) (decoder, error) {
+	file := struct {
+		Prefix  string `json:"prefix"`
+		Cleanup bool   `json:"cleanup"`
+	}{"##", true}
+	err := json.Unmarshal(raw, &file)
+	return wordPieceDecoder{file.Prefix, file.Cleanup}, err
+}
+
+func (d wordPieceDecoder) decode(tokens []string) []string {
 	for i, token := range tokens {
 		if rest, ok := strings.CutPrefix(token, d.prefix); i > 0 && ok {
 			token = rest
@@ -19,9 +30,9 @@ func (d wordPieceDecoder) decode(tokens []string) string {
 		if d.cleanup {
 			token = cleanUp(token)
 		}
-		b.WriteString(token)
+		tokens[i] = token
 	}
-	return b.String()
+	return tokens
 }
 
 // cleanUp undoes what splitting did to punctuation and contractions. Each
@@ -35,8 +46,3 @@ func cleanUp(s string) string {
 	}
 	return s
 }
-
-// plainDecoder serves files that name no decoder.
-type plainDecoder struct{}
-
-func (plainDecoder) decode(tokens []string) string { return strings.Join(tokens, " ") }

@@ -44,6 +44,7 @@ func (t *Tokenizer) EncodeMax(text string, max int) Encoding {
 	defer t.putScratch(s)
 	limit := t.contentLimit(max, false)
 	s.a = t.pieces(text, limit, s, s.a[:0])
+	t.trim(text, s.a)
 	return t.assemble(s.a, nil, false, max)
 }
 
@@ -62,7 +63,17 @@ func (t *Tokenizer) EncodePairMax(a, b string, max int) Encoding {
 	s.a = t.pieces(a, math.MaxInt, s, s.a[:0])
 	s.b = t.pieces(b, math.MaxInt, s, s.b[:0])
 	keepA, keepB := longestFirst(len(s.a), len(s.b), limit)
-	return t.assemble(s.a[:keepA], s.b[:keepB], true, max)
+	s.a, s.b = s.a[:keepA], s.b[:keepB]
+	t.trim(a, s.a)
+	t.trim(b, s.b)
+	return t.assemble(s.a, s.b, true, max)
+}
+
+// trim applies the trims of the post-processor.
+func (t *Tokenizer) trim(text string, tokens []piece) {
+	for _, trim := range t.trims {
+		trim.apply(text, tokens, t.margins)
+	}
 }
 
 // contentLimit is how many of max tokens are left for the text itself.
@@ -153,11 +164,11 @@ func (t *Tokenizer) pieces(text string, limit int, s *scratch, out []piece) []pi
 			break
 		}
 		if part.token != nil {
-			out = append(out, piece{part.token.ID, part.start, part.end})
+			out = append(out, piece{part.token.ID, true, part.start, part.end})
 			continue
 		}
 		first := len(out)
-		out = t.plainPieces(text[part.start:part.end], limit, &s.text, out)
+		out = t.plainPieces(text[part.start:part.end], part.start == 0, limit, s, out)
 		for i := first; i < len(out); i++ {
 			out[i].start += part.start
 			out[i].end += part.start
@@ -166,46 +177,73 @@ func (t *Tokenizer) pieces(text string, limit int, s *scratch, out []piece) []pi
 	return out[:min(len(out), limit)]
 }
 
-// plainPieces is pieces for text without raw added tokens.
-func (t *Tokenizer) plainPieces(text string, limit int, m *mapped, out []piece) []piece {
+// plainPieces is pieces for text without raw added tokens, which may be the
+// start of the whole.
+func (t *Tokenizer) plainPieces(text string, atStart bool, limit int, s *scratch, out []piece) []piece {
 	if t.model == nil {
 		return out
 	}
+	m := &s.text
 	m.reset(text)
 	if t.normalizer != nil {
 		t.normalizer.normalize(m)
 	}
 	for part := range parts(&t.normalized, m.text) {
-		if len(out) >= limit {
-			break
-		}
-		if part.token != nil {
-			out = append(out, piece{part.token.ID, m.sourceStart(part.start), m.sourceEnd(part.end)})
-			continue
-		}
-		word := func(from, to int) bool {
-			from, to = part.start+from, part.start+to
-			first := len(out)
-			out = t.model.tokenize(m.text[from:to], out)
-			for i := first; i < len(out); i++ {
-				p := &out[i]
-				p.start, p.end = m.sourceStart(from+p.start), m.sourceEnd(from+p.end)
+		switch {
+		case len(out) >= limit:
+			return out
+		case part.token != nil:
+			out = append(out, piece{part.token.ID, true, m.sourceStart(part.start), m.sourceEnd(part.end)})
+		case t.preTokenizer == nil:
+			out = t.wordPieces(m, part.start, part.end, s, out)
+		case len(t.preTokenizer.stages) == 0:
+			out = t.splitPieces(m, span{part.start, part.end}, limit, s, out)
+		default:
+			s.words.cut(m, part.start, part.end)
+			s.words.atStart = atStart
+			s.spans, s.spare = t.preTokenizer.rewrite(&s.words, s.spans, s.spare)
+			for _, word := range s.spans {
+				if len(out) >= limit {
+					break
+				}
+				out = t.splitPieces(&s.words, word, limit, s, out)
 			}
-			return len(out) < limit
 		}
-		if t.preTokenizer == nil {
-			word(0, part.end-part.start)
-		} else {
-			t.preTokenizer.words(m.text[part.start:part.end], word)
-		}
+	}
+	return out
+}
+
+// splitPieces appends the tokens of the words that the last stages of the
+// pre-tokeniser find in a part of m.
+func (t *Tokenizer) splitPieces(m *mapped, part span, limit int, s *scratch, out []piece) []piece {
+	if t.preTokenizer.rest == nil {
+		return t.wordPieces(m, part.start, part.end, s, out)
+	}
+	t.preTokenizer.rest.words(m.text[part.start:part.end], func(start, end int) bool {
+		out = t.wordPieces(m, part.start+start, part.start+end, s, out)
+		return len(out) < limit
+	})
+	return out
+}
+
+// wordPieces appends the tokens of the word m.text[start:end].
+func (t *Tokenizer) wordPieces(m *mapped, start, end int, s *scratch, out []piece) []piece {
+	first := len(out)
+	out = t.model.tokenize(m.text[start:end], out, &s.model)
+	for i := first; i < len(out); i++ {
+		p := &out[i]
+		p.start, p.end = m.sourceStart(start+p.start), m.sourceEnd(start+p.end)
 	}
 	return out
 }
 
 // scratch is the memory that one call of Encode works in.
 type scratch struct {
-	text mapped
-	a, b []piece
+	text         mapped // a text without raw added tokens, normalised
+	words        mapped // a part of it without added tokens, as its stages rewrite it
+	spans, spare []span // of its words
+	model        modelScratch
+	a, b         []piece
 }
 
 // maxScratch bounds what a long text leaves behind in the pool, in bytes of
@@ -220,8 +258,13 @@ func (t *Tokenizer) getScratch() *scratch {
 }
 
 func (t *Tokenizer) putScratch(s *scratch) {
-	if cap(s.text.text) <= maxScratch && cap(s.a)+cap(s.b) <= maxScratch {
-		s.text.source = ""
+	if s.size() <= maxScratch {
+		s.text.source, s.words.source = "", ""
 		t.scratch.Put(s)
 	}
+}
+
+// size is about the longest text that the memory is for.
+func (s *scratch) size() int {
+	return max(cap(s.text.text), cap(s.words.text), cap(s.spans), cap(s.spare), cap(s.a)+cap(s.b), s.model.size())
 }

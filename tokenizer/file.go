@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/jsonread"
@@ -60,12 +62,52 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err := t.addTokens(added); err != nil {
 		return nil, err
 	}
+	t.fitBytes()
 	if post != nil {
-		if t.postProcessor, err = parsePostProcessor(post, len(t.tokens)); err != nil {
+		if err := t.readPostProcessor(post); err != nil {
 			return nil, fmt.Errorf("post_processor: %w", err)
 		}
 	}
 	return t, nil
+}
+
+func (t *Tokenizer) readPostProcessor(raw []byte) error {
+	post, err := postProcessorTypes().parse(raw)
+	if err != nil {
+		return err
+	}
+	if post.template != nil {
+		if err := post.check(len(t.tokens)); err != nil {
+			return err
+		}
+		t.postProcessor = post.template
+	}
+	if t.trims = post.trims; len(t.trims) > 0 {
+		t.margins = make([]margins, len(t.tokens))
+		for id, token := range t.tokens {
+			t.margins[id] = marginsOf(token)
+		}
+	}
+	return nil
+}
+
+// fitBytes has the model read bytes when the words would be bytes spelt as
+// characters, and the pre-tokeniser spell them for a model that cannot.
+func (t *Tokenizer) fitBytes() {
+	if t.preTokenizer == nil || !t.preTokenizer.spellsBytes {
+		return
+	}
+	if m, ok := t.model.(*bpe); ok && m.readsBytes() {
+		m.readBytes()
+	} else {
+		t.preTokenizer.spellBytes()
+	}
+}
+
+// modelTypes are the parsers of models, which read the file as they go.
+var modelTypes = map[string]func(*jsonread.Reader) (model, error){
+	"BPE":       parseBPE,
+	"WordPiece": parseWordPiece,
 }
 
 // readModel reads the model, whose type may be said anywhere in it.
@@ -74,14 +116,14 @@ func (t *Tokenizer) readModel(r *jsonread.Reader) error {
 	if err != nil {
 		return err
 	}
-	switch name {
-	case "WordPiece":
-		if t.model, err = parseWordPiece(r); err != nil {
-			return fmt.Errorf("model: %w", err)
-		}
-		return nil
+	parse, ok := modelTypes[name]
+	if !ok {
+		return fmt.Errorf("model: %w", unknownType(name, slices.Sorted(maps.Keys(modelTypes))))
 	}
-	return fmt.Errorf("model: %w", unknownType(name, "WordPiece"))
+	if t.model, err = parse(r); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
 }
 
 // typeAhead reads the field "type" of the object that r stands before. The
@@ -105,94 +147,50 @@ func typeAhead(r jsonread.Reader) (string, error) {
 	return name, err
 }
 
-// stageType is the type that a stage of the file has.
-func stageType(raw []byte) (string, error) {
+// stageTypes is the table of the types that a stage of the file may have, with
+// what reads their settings. Sequences contain the table that they are in, so
+// that tables are made by functions.
+type stageTypes[T any] map[string]func(raw []byte) (T, error)
+
+// parse reads a stage. Its nesting is bounded by what jsonread lets pass.
+func (types stageTypes[T]) parse(raw []byte) (stage T, err error) {
 	var file struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return "", err
+		return stage, err
 	}
-	return file.Type, nil
-}
-
-func parseNormalizer(raw []byte) (normalizer, error) {
-	name, err := stageType(raw)
-	if err != nil {
-		return nil, err
+	parse, ok := types[file.Type]
+	if !ok {
+		return stage, unknownType(file.Type, slices.Sorted(maps.Keys(types)))
 	}
-	switch name {
-	case "BertNormalizer":
-		file := struct {
-			CleanText    bool  `json:"clean_text"`
-			Ideographs   bool  `json:"handle_chinese_chars"`
-			StripAccents *bool `json:"strip_accents"` // null: as lowercase
-			Lowercase    bool  `json:"lowercase"`
-		}{CleanText: true, Ideographs: true, Lowercase: true}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, err
-		}
-		strip := file.Lowercase
-		if file.StripAccents != nil {
-			strip = *file.StripAccents
-		}
-		return newBertNormalizer(file.CleanText, file.Ideographs, strip, file.Lowercase), nil
+	if stage, err = parse(raw); err != nil {
+		err = fmt.Errorf("%s: %w", file.Type, err)
 	}
-	return nil, unknownType(name, "BertNormalizer")
-}
-
-func parsePreTokenizer(raw []byte) (preTokenizer, error) {
-	name, err := stageType(raw)
-	if err != nil {
-		return nil, err
-	}
-	switch name {
-	case "BertPreTokenizer":
-		return bertPreTokenizer{}, nil
-	}
-	return nil, unknownType(name, "BertPreTokenizer")
-}
-
-func parsePostProcessor(raw []byte, vocabSize int) (postProcessor, error) {
-	name, err := stageType(raw)
-	if err != nil {
-		return nil, err
-	}
-	var t *template
-	switch name {
-	case "TemplateProcessing":
-		t, err = parseTemplate(raw)
-	case "BertProcessing":
-		t, err = parseBertProcessing(raw)
-	default:
-		return nil, unknownType(name, "TemplateProcessing", "BertProcessing")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t, t.check(vocabSize)
-}
-
-func parseDecoder(raw []byte) (decoder, error) {
-	name, err := stageType(raw)
-	if err != nil {
-		return nil, err
-	}
-	switch name {
-	case "WordPiece":
-		file := struct {
-			Prefix  string `json:"prefix"`
-			Cleanup bool   `json:"cleanup"`
-		}{"##", true}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			return nil, err
-		}
-		return wordPieceDecoder{file.Prefix, file.Cleanup}, nil
-	}
-	return nil, unknownType(name, "WordPiece")
+	return stage, err
 }
 
 // unknownType is the error for a stage of a type that is not supported.
-func unknownType(name string, known ...string) error {
-	return fmt.Errorf("the type %.40q is not supported, only %s", name, strings.Join(known, " and "))
+func unknownType(name string, known []string) error {
+	return fmt.Errorf("the type %.40q is not supported, only %s", name, strings.Join(known, ", "))
+}
+
+// Stages may make a text longer, one on top of the other. A file may neither
+// have more of them than published ones ever do nor make a text grow to more
+// than the memory that it would take them.
+const (
+	maxStages        = 64
+	maxGrowth        = 1024
+	maxRewriteGrowth = 4  // of what a stage of the pre-tokeniser makes of a byte
+	maxInserted      = 64 // bytes that a stage puts in somewhere
+)
+
+var (
+	errTooManyStages = fmt.Errorf("more than %d stages", maxStages)
+	errTooMuchGrowth = fmt.Errorf("the stages together could make a text more than %d times longer", maxGrowth)
+)
+
+// errInserted is the error for a text to be put in that is too long.
+func errInserted(text string) error {
+	return fmt.Errorf("the text %.20q... to be put in has %d bytes, more than %d", text, len(text), maxInserted)
 }

@@ -8,8 +8,9 @@ import (
 // mapped is text on its way through the pipeline, with the place in the source
 // that each byte of it came from. It is always UTF-8.
 type mapped struct {
-	source string
-	text   []byte
+	source  string
+	text    []byte
+	atStart bool // the source is the start of what is encoded
 
 	// origin[i] is the offset of the rune in source that text[i] came from.
 	// Nil means that the text is as long as the source and each byte came from
@@ -48,7 +49,15 @@ func (m *mapped) begin() {
 
 // put appends a rune in place of that at text[i].
 func (m *mapped) put(r rune, i int) {
-	from := m.sourceStart(i)
+	if m.origin == nil {
+		m.putFrom(r, m.sourceStart(i))
+	} else {
+		m.putFrom(r, m.origin[i])
+	}
+}
+
+// putFrom appends a rune of the origin given.
+func (m *mapped) putFrom(r rune, from int) {
 	if r < utf8.RuneSelf {
 		m.next = append(m.next, byte(r))
 		m.nextOrigin = append(m.nextOrigin, from)
@@ -57,6 +66,18 @@ func (m *mapped) put(r rune, i int) {
 	m.next = utf8.AppendRune(m.next, r)
 	for len(m.nextOrigin) < len(m.next) {
 		m.nextOrigin = append(m.nextOrigin, from)
+	}
+}
+
+// copyRange appends text[start:end] as it is.
+func (m *mapped) copyRange(start, end int) {
+	m.next = append(m.next, m.text[start:end]...)
+	if m.origin != nil {
+		m.nextOrigin = append(m.nextOrigin, m.origin[start:end]...)
+		return
+	}
+	for i := start; i < end; i++ {
+		m.nextOrigin = append(m.nextOrigin, m.sourceStart(i))
 	}
 }
 
@@ -71,9 +92,30 @@ func (m *mapped) commit() {
 	m.originKept = nil
 }
 
+// cut starts with a part of another mapped text and all that it came from.
+func (m *mapped) cut(of *mapped, start, end int) {
+	m.source = of.source
+	if m.origin == nil {
+		m.origin = m.originKept
+	}
+	m.text = append(m.text[:0], of.text[start:end]...)
+	m.origin = slices.Grow(m.origin[:0], end-start)
+	m.originKept = nil
+	if of.origin != nil {
+		m.origin = append(m.origin, of.origin[start:end]...)
+		return
+	}
+	for i := start; i < end; i++ {
+		m.origin = append(m.origin, of.sourceStart(i))
+	}
+}
+
 // sourceStart is the offset in the source of the rune that text[i] came from.
 func (m *mapped) sourceStart(i int) int {
 	if m.origin == nil {
+		for i > 0 && !utf8.RuneStart(m.text[i]) {
+			i--
+		}
 		return i
 	}
 	return m.origin[i]
@@ -83,6 +125,9 @@ func (m *mapped) sourceStart(i int) int {
 // came from.
 func (m *mapped) sourceEnd(i int) int {
 	if m.origin == nil {
+		for i < len(m.text) && !utf8.RuneStart(m.text[i]) {
+			i++
+		}
 		return i
 	}
 	start := m.origin[i-1]

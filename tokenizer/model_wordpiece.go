@@ -74,18 +74,18 @@ func (w *wordPiece) id(token string) (int32, bool) {
 
 func (w *wordPiece) vocabulary() []string { return w.tokens }
 
-func (w *wordPiece) tokenize(word []byte, out []piece) []piece {
+func (w *wordPiece) tokenize(word []byte, out []piece, _ *modelScratch) []piece {
 	if len(word) > w.maxChars && utf8.RuneCount(word) > w.maxChars {
-		return append(out, piece{w.unknown, 0, len(word)})
+		return append(out, piece{id: w.unknown, end: len(word)})
 	}
 	first := len(out)
 	table := w.ids
 	for start := 0; start < len(word); {
 		id, end := longestToken(table, word, start, w.longest)
 		if end == start {
-			return append(out[:first], piece{w.unknown, 0, len(word)})
+			return append(out[:first], piece{id: w.unknown, end: len(word)})
 		}
-		out = append(out, piece{id, start, end})
+		out = append(out, piece{id: id, start: start, end: end})
 		start, table = end, w.within
 	}
 	return out

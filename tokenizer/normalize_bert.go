@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -24,6 +25,23 @@ type bertNormalizer struct {
 }
 
 const dropped = 0xFF
+
+func parseBertNormalizer(raw []byte) (normalizer, error) {
+	file := struct {
+		CleanText    bool  `json:"clean_text"`
+		Ideographs   bool  `json:"handle_chinese_chars"`
+		StripAccents *bool `json:"strip_accents"` // null: as lowercase
+		Lowercase    bool  `json:"lowercase"`
+	}{CleanText: true, Ideographs: true, Lowercase: true}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, err
+	}
+	strip := file.Lowercase
+	if file.StripAccents != nil {
+		strip = *file.StripAccents
+	}
+	return newBertNormalizer(file.CleanText, file.Ideographs, strip, file.Lowercase), nil
+}
 
 func newBertNormalizer(cleanText, ideographs, stripAccents, lowercase bool) *bertNormalizer {
 	b := &bertNormalizer{cleanText: cleanText, ideographs: ideographs, stripAccents: stripAccents, lowercase: lowercase}
@@ -137,7 +155,7 @@ func (b *bertNormalizer) foldSegment(m *mapped, i int, d *decomposition) int {
 		}
 		return size
 	}
-	d.decompose(m.text[i:end], i)
+	d.decompose(norm.NFD, m.text[i:end], i)
 	for _, r := range d.runes {
 		if !isMark(r.char) {
 			b.foldRune(m, r.char, r.at)
@@ -146,7 +164,7 @@ func (b *bertNormalizer) foldSegment(m *mapped, i int, d *decomposition) int {
 	return end - i
 }
 
-// decomposition is a stretch of text in Unicode's form D. The norm package
+// decomposition is a stretch of text in Unicode's form D or KD. The norm package
 // knows how each character decomposes; the marks are put in order here because
 // only so can be told where each came from.
 type decomposition struct {
@@ -163,11 +181,11 @@ type decomposedRune struct {
 }
 
 // decompose takes a segment of text that stands at the offset given.
-func (d *decomposition) decompose(segment []byte, at int) {
+func (d *decomposition) decompose(form norm.Form, segment []byte, at int) {
 	d.runes, d.sources = d.runes[:0], d.sources[:0]
 	for len(segment) > 0 {
 		r, size := utf8.DecodeRune(segment)
-		whole := norm.NFD.Properties(segment).Decomposition()
+		whole := form.Properties(segment).Decomposition()
 		if isHangul(r) {
 			d.buf = norm.NFD.Append(d.buf[:0], segment[:size]...)
 			whole = d.buf
@@ -214,14 +232,9 @@ func isHangul(r rune) bool { return 0xAC00 <= r && r <= 0xD7A3 }
 
 // foldRune puts r, in small letters if wanted.
 func (b *bertNormalizer) foldRune(m *mapped, r rune, at int) {
-	if !b.lowercase {
+	if b.lowercase {
+		m.putLower(r, at)
+	} else {
 		m.put(r, at)
-		return
 	}
-	if r == 'İ' { // the one letter whose small form is two runes
-		m.put('i', at)
-		m.put('\u0307', at)
-		return
-	}
-	m.put(unicode.ToLower(r), at)
 }

@@ -78,21 +78,21 @@ func (t *template) check(vocabSize int) error {
 }
 
 // parseTemplate reads a TemplateProcessing.
-func parseTemplate(raw []byte) (*template, error) {
+func parseTemplate(raw []byte) (postProcessing, error) {
 	var file struct {
 		Single        []jsonPart              `json:"single"`
 		Pair          []jsonPart              `json:"pair"`
 		SpecialTokens map[string]jsonTokenIDs `json:"special_tokens"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, err
+		return postProcessing{}, err
 	}
 	single, err := templateParts(file.Single, file.SpecialTokens)
 	if err != nil {
-		return nil, err
+		return postProcessing{}, err
 	}
 	pair, err := templateParts(file.Pair, file.SpecialTokens)
-	return &template{single, pair}, err
+	return postProcessing{template: &template{single, pair}}, err
 }
 
 // jsonPart is one of the two.
@@ -137,18 +137,18 @@ func templateParts(file []jsonPart, tokens map[string]jsonTokenIDs) ([]templateP
 
 // parseBertProcessing reads a BertProcessing, an older way to say
 // [CLS] A [SEP] B [SEP].
-func parseBertProcessing(raw []byte) (*template, error) {
+func parseBertProcessing(raw []byte) (postProcessing, error) {
 	var file struct {
 		Sep namedID `json:"sep"`
 		Cls namedID `json:"cls"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, err
+		return postProcessing{}, err
 	}
 	cls, sep := int32(file.Cls), int32(file.Sep)
 	single := []templatePart{{specialToken, cls, 0}, {text: 0}, {specialToken, sep, 0}}
 	pair := append(single[:3:3], templatePart{text: 1, typeID: 1}, templatePart{specialToken, sep, 1})
-	return &template{single, pair}, nil
+	return postProcessing{template: &template{single, pair}}, nil
 }
 
 // namedID is the id of a [token, id] of JSON.

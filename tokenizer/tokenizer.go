@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 )
 
@@ -19,8 +20,10 @@ import (
 // one; the zero value, and nil, know no tokens and encode every text to nothing.
 type Tokenizer struct {
 	normalizer    normalizer
-	preTokenizer  preTokenizer
+	preTokenizer  *preTokenizer
 	model         model
+	trims         []trim
+	margins       []margins // by id, when there are trims
 	postProcessor postProcessor
 	decoder       decoder
 
@@ -39,16 +42,10 @@ type (
 		normalize(m *mapped)
 	}
 
-	// preTokenizer finds the words in normalised text, as pairs of start and
-	// end that rise and do not overlap. It stops when yield returns false.
-	preTokenizer interface {
-		words(text []byte, yield func(start, end int) bool)
-	}
-
 	// model splits one word into tokens.
 	model interface {
 		// tokenize appends the tokens of a word, with offsets into it.
-		tokenize(word []byte, out []piece) []piece
+		tokenize(word []byte, out []piece, s *modelScratch) []piece
 		id(token string) (int32, bool)
 		// vocabulary is the tokens by id, "" for an id without one.
 		vocabulary() []string
@@ -61,15 +58,17 @@ type (
 		assemble(e *Encoding, a, b []piece, pair bool)
 	}
 
-	// decoder joins tokens to text.
+	// decoder turns tokens into the parts of a text, which are joined at the
+	// end. It may write to what it gets.
 	decoder interface {
-		decode(tokens []string) string
+		decode(tokens []string) []string
 	}
 )
 
 // piece is a token and the bytes it stands for.
 type piece struct {
 	id         int32
+	added      bool // found in the text itself, not by the model
 	start, end int
 }
 
@@ -156,7 +155,7 @@ func (t *Tokenizer) Decode(ids []int32) string {
 		}
 	}
 	if t == nil || t.decoder == nil {
-		return plainDecoder{}.decode(tokens)
+		return strings.Join(tokens, " ")
 	}
-	return t.decoder.decode(tokens)
+	return strings.Join(t.decoder.decode(tokens), "")
 }

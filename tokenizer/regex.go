@@ -1,0 +1,116 @@
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Regular expressions of the file are written for Oniguruma in Ruby's syntax.
+// Package regexp matches nearly all of what files hold, in time linear in the
+// text; what means another thing there is rewritten, or refused.
+
+// unicodeSpace is \s within brackets, which package regexp takes for ASCII's.
+const unicodeSpace = `\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}`
+
+// unicodeWord is \w within brackets; Oniguruma's has all numbers.
+const unicodeWord = `\p{L}\p{M}\p{N}\p{Pc}`
+
+// unicodeEscapes are the escapes that are wider in Unicode than in ASCII.
+var unicodeEscapes = map[byte]string{'s': unicodeSpace, 'w': unicodeWord, 'd': `\p{Nd}`}
+
+// foreignEscapes are those of either syntax that the other lacks or reads
+// otherwise.
+const foreignEscapes = "bBhHRXKGZQECykgNO"
+
+func compileRegex(pattern string) (*regexp.Regexp, error) {
+	// In Ruby ^ and $ stand at each line.
+	translated, err := translateRegex(pattern)
+	if err == nil {
+		var re *regexp.Regexp
+		if re, err = regexp.Compile("(?m)" + translated); err == nil {
+			if !re.MatchString("") {
+				return re, nil
+			}
+			// Engines differ in where they look for nothing.
+			err = errors.New("it matches the empty text")
+		}
+	}
+	return nil, fmt.Errorf("the regular expression %.200q is not supported: %w", pattern, err)
+}
+
+// translateRegex writes a pattern as package regexp reads it.
+func translateRegex(pattern string) (string, error) {
+	var b strings.Builder
+	brackets := 0 // how many sets the position is within
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == '\\':
+			if i++; i == len(pattern) {
+				return "", errors.New("it ends with a backslash")
+			}
+			escape, err := translateEscape(pattern[i], brackets > 0)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(escape)
+		case c == '[' && brackets == 0:
+			brackets = 1
+			b.WriteByte(c)
+			if strings.HasPrefix(pattern[i+1:], "^") {
+				i++
+				b.WriteByte('^')
+			}
+		case c == '[':
+			// A set within a set is joined to it.
+			if next := pattern[i+1:]; next == "" || next[0] == ':' || next[0] == '^' {
+				return "", errors.New("a negated set or a class of POSIX within a set")
+			}
+			brackets++
+		case c == ']' && brackets > 0:
+			if brackets--; brackets == 0 {
+				b.WriteByte(c)
+			}
+		case brackets > 0 && strings.HasPrefix(pattern[i:], "&&"):
+			return "", errors.New("an intersection of sets")
+		case c == '(' && brackets == 0 && !plainGroup(pattern[i:]):
+			return "", errors.New("a group other than (), (?:), (?i:) and (?i); only the patterns of known models may look ahead")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), nil
+}
+
+// plainGroup tells whether the group that pattern starts with means the same
+// in both syntaxes.
+func plainGroup(pattern string) bool {
+	for _, open := range []string{"(?:", "(?i:", "(?i)"} {
+		if strings.HasPrefix(pattern, open) {
+			return true
+		}
+	}
+	return !strings.HasPrefix(pattern, "(?")
+}
+
+// translateEscape writes a backslash and the letter after it.
+func translateEscape(letter byte, inBrackets bool) (string, error) {
+	if set, ok := unicodeEscapes[letter]; ok {
+		if inBrackets {
+			return set, nil
+		}
+		return "[" + set + "]", nil
+	}
+	if set, ok := unicodeEscapes[letter|' ']; ok && 'A' <= letter && letter <= 'Z' {
+		if inBrackets {
+			return "", fmt.Errorf(`\%c within a set`, letter)
+		}
+		return "[^" + set + "]", nil
+	}
+	if strings.IndexByte(foreignEscapes, letter) >= 0 {
+		return "", fmt.Errorf(`the escape \%c`, letter)
+	}
+	return string([]byte{'\\', letter}), nil
+}
