@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/sinterml/sinter"
@@ -236,7 +237,11 @@ func (e *Encoder) encode(ctx context.Context, prompt func(prompts) string, texts
 	p := prompt(e.prompts)
 	ids := make([][]int32, len(texts))
 	err := parallel(ctx, len(texts), func(i int) {
-		ids[i] = e.model.Tokenizer.EncodeMax(p+texts[i], e.model.MaxTokens).IDs
+		text := p + texts[i]
+		if e.model.LowerCase {
+			text = strings.ToLower(text)
+		}
+		ids[i] = e.model.Tokenizer.EncodeMax(text, e.model.MaxTokens).IDs
 	})
 	if err != nil {
 		return nil, err

@@ -44,38 +44,46 @@ func OpenCrossEncoderFS(fsys fs.FS) (*CrossEncoder, error) {
 }
 
 func loadCrossEncoder(s *source) (*CrossEncoder, error) {
-	h, a, net, err := readConfig(s)
+	c := &CrossEncoder{}
+	err := c.readAround(s)
 	if err != nil {
-		return nil, err
-	}
-	if err := h.checkClassifier(a); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", s.path("config.json"), err)
-	}
-	c := &CrossEncoder{net: net}
-	if err := c.readActivation(s, h); err != nil {
-		return nil, err
-	}
-	if err := checkAlone(s); err != nil {
-		return nil, err
-	}
-	d := net.dims()
-	if c.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
-		return nil, err
-	}
-	if c.Tokenizer, err = readTokenizer(s, d.vocab); err != nil {
 		return nil, err
 	}
 	if c.files, err = s.weights(); err != nil {
 		return nil, err
 	}
 	b := &binder{files: c.files}
-	if err = net.bind(b); err == nil {
-		err = net.bindHead(b)
+	if err = c.net.bind(b); err == nil {
+		err = c.net.bindHead(b)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.files.close())
 	}
 	return c, nil
+}
+
+// readAround reads everything but the weights.
+func (c *CrossEncoder) readAround(s *source) error {
+	h, a, net, err := readConfig(s)
+	if err != nil {
+		return err
+	}
+	if err := h.checkClassifier(a); err != nil {
+		return fmt.Errorf("model: %s: %w", s.path("config.json"), err)
+	}
+	c.net = net
+	if err := c.readActivation(s, h); err != nil {
+		return err
+	}
+	if err := checkAlone(s); err != nil {
+		return err
+	}
+	d := net.dims()
+	if c.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
+		return err
+	}
+	c.Tokenizer, err = readTokenizer(s, d.vocab)
+	return err
 }
 
 // checkClassifier wants a head that gives one number.

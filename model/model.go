@@ -28,6 +28,9 @@ type Encoder struct {
 	// "" is none.
 	Prompts       map[string]string
 	DefaultPrompt string
+	// LowerCase tells that texts are to be put in lower case before they are
+	// tokenized.
+	LowerCase bool
 	// Similarity is how vectors are meant to be compared, "cosine" or "dot"
 	// mostly; "" where the folder does not say.
 	Similarity string
@@ -82,8 +85,21 @@ func load(s *source) (*Encoder, error) {
 	return e, nil
 }
 
-// read reads everything but config.json, the weights last.
+// read reads everything but config.json.
 func (e *Encoder) read(s *source, h *header) error {
+	if err := e.readAround(s, h); err != nil {
+		return err
+	}
+	w, err := s.weights()
+	if err != nil {
+		return err
+	}
+	e.files = append(e.files, w)
+	return e.net.bind(&binder{files: w})
+}
+
+// readAround reads what stands around the network.
+func (e *Encoder) readAround(s *source, h *header) error {
 	if err := e.readModules(s); err != nil {
 		return err
 	}
@@ -93,20 +109,18 @@ func (e *Encoder) read(s *source, h *header) error {
 	if err := e.readSettings(s); err != nil {
 		return err
 	}
+	var c inputConfig
+	if _, err := s.config(inputFile, &c); err != nil {
+		return err
+	}
+	e.LowerCase = c.LowerCase
 	d := e.net.dims()
 	var err error
 	if e.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
 		return err
 	}
-	if e.Tokenizer, err = readTokenizer(s, d.vocab); err != nil {
-		return err
-	}
-	w, err := s.weights()
-	if err != nil {
-		return err
-	}
-	e.files = append(e.files, w)
-	return e.net.bind(&binder{files: w})
+	e.Tokenizer, err = readTokenizer(s, d.vocab)
+	return err
 }
 
 func readTokenizer(s *source, vocab int) (*tokenizer.Tokenizer, error) {

@@ -69,33 +69,29 @@ func (e *Encoder) readModules(s *source) error {
 func (e *Encoder) readModule(s *source, i int, m module) error {
 	name, ours := strings.CutPrefix(m.Type, "sentence_transformers.")
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	var err error
 	switch {
 	case ours && i == 0 && name == "Transformer":
 		if m.Path != "" {
-			err = fmt.Errorf("the network is in the folder %q: only beside modules.json is supported", m.Path)
+			return fmt.Errorf("model: %s: the network is in the folder %q: only beside that file is supported", s.path("modules.json"), m.Path)
 		}
-	case ours && name == "Pooling" && e.Pooling == nil && len(e.steps) == 0:
-		err = e.readPooling(s, m.Path)
+		return nil
+	case ours && name == "Pooling" && e.Pooling == nil:
+		return e.readPooling(s, m.Path)
 	case ours && name == "Normalize" && e.Pooling != nil:
 		e.Normalize = true
 		e.steps = append(e.steps, unitLength{})
 		return s.checkSentence(m.Path)
 	case ours && name == "Dense" && e.Pooling != nil:
-		e.Normalize = false
-		var d *dense
-		if d, err = e.readDense(s, m.Path); err == nil {
-			e.steps = append(e.steps, d)
-			e.width = d.config.Out
+		d, err := e.readDense(s, m.Path)
+		if err != nil {
+			return err
 		}
-		return err
-	default:
-		err = fmt.Errorf("module %d, %q, is not supported: only a Transformer, Pooling, and any of Dense and Normalize", i, m.Type)
+		e.Normalize = false
+		e.steps = append(e.steps, d)
+		e.width = d.config.Out
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("model: %s: %w", s.path("modules.json"), err)
-	}
-	return nil
+	return fmt.Errorf("model: %s: module %d, %q, is not supported: only a Transformer, Pooling, and any of Dense and Normalize", s.path("modules.json"), i, m.Type)
 }
 
 // moduleFile is a file in a module's folder.
@@ -163,23 +159,25 @@ func (s *source) checkSentence(folder string) error {
 	return nil
 }
 
+// inputConfig is sentence_bert_config.json.
+type inputConfig struct {
+	Max       *float64 `json:"max_seq_length"`
+	LowerCase bool     `json:"do_lower_case"`
+}
+
+const inputFile = "sentence_bert_config.json"
+
 // readMaxTokens finds the length that texts are cut to: what
 // sentence_bert_config.json says, else tokenizer_config.json, and never more
 // than the network has positions for.
 func readMaxTokens(s *source, most int) (int, error) {
-	const own, tokenizers = "sentence_bert_config.json", "tokenizer_config.json"
-	var c struct {
-		Max       *float64 `json:"max_seq_length"`
-		LowerCase bool     `json:"do_lower_case"`
-	}
-	if _, err := s.config(own, &c); err != nil {
+	const tokenizers = "tokenizer_config.json"
+	var c inputConfig
+	if _, err := s.config(inputFile, &c); err != nil {
 		return 0, err
 	}
-	if c.LowerCase {
-		return 0, fmt.Errorf("model: %s: do_lower_case is not supported: the tokenizer has to do it", s.path(own))
-	}
 	if c.Max != nil {
-		return checkMax(s.path(own), "max_seq_length", *c.Max, most)
+		return checkMax(s.path(inputFile), "max_seq_length", *c.Max, most)
 	}
 	var t struct {
 		Max *float64 `json:"model_max_length"` // 1e30 for no limit
