@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// The free parameters of BM25. k1 and b have the values that Robertson and
-// Zaragoza call reasonable for most collections (1.2 < k1 < 2, 0.5 < b < 0.8).
+// The free parameters of BM25, of the ranges that Robertson and Zaragoza call
+// reasonable for most collections (1.2 < k1 < 2, 0.5 < b < 0.8). The lower end
+// of b is for texts whose length says little: passages are cut to be about equal.
 const (
 	k1 = 1.2
-	b  = 0.75
+	b  = 0.5
 	// inPath is the weight of a term in the path of a file, beside one for an
 	// occurrence in a passage of average length.
 	inPath = 1

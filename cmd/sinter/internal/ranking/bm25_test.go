@@ -39,7 +39,7 @@ func plainBM25(query string, paths, texts []string, file []int) (scores []float6
 		idf := math.Log(1 + (float64(len(texts))-n+0.5)/(n+0.5))
 		most += idf
 		for i, text := range texts {
-			w := counts[i] / (1 - 0.75 + 0.75*float64(len(split(text)))/average)
+			w := counts[i] / (1 - 0.5 + 0.5*float64(len(split(text)))/average)
 			if named[i] {
 				w++
 			}

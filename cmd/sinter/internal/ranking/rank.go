@@ -47,8 +47,9 @@ type Result struct {
 	BM25   float32
 }
 
-// wordsWeight is the share of words in a hybrid score.
-const wordsWeight = 0.5
+// wordsWeight is the share of words in a hybrid score. On the evaluation corpus
+// anything from 0.2 to 0.45 finds the same number of files among five results.
+const wordsWeight = 0.3
 
 // scores gives every chunk a score to compare it with others by.
 //
@@ -59,9 +60,10 @@ const wordsWeight = 0.5
 //
 // Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
 // (2023), find such combinations better than reciprocal ranks, which forget how
-// much better one passage is than the next, and their one parameter easy to
-// set. Both bounds are known without looking at other passages: a score says
-// something about a passage alone, so that a least score can be asked for.
+// much better one passage is than the next, their one parameter easy to set, and
+// a greater weight of vectors best. Both bounds are known without looking at
+// other passages: a score says something about a passage alone, so that a least
+// score can be asked for.
 //
 // A chunk without a vector counts as unrelated. Where no chunk has one, or the
 // query has no words, the other number is the score.
