@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/cmd/sinter/internal/cosine"
 )
 
@@ -195,44 +196,44 @@ func (a *app) matrix(ctx context.Context, s textSource, t *textEmbedder, f simil
 	}
 	switch n := set.texts; {
 	case shown:
-		return a.printCorner(ctx, set, t)
+		return a.printCorner(ctx, set, t.encoder.device)
 	case f.png != "" && n > maxMatrixPNG:
 		return fmt.Errorf("%d texts are too many for a picture: up to %d can be told apart; --npy writes the matrix for other programs, --dedup groups texts", n, maxMatrixPNG)
 	case f.png == "" && f.npy == "" && n > maxMatrixJSON:
 		return fmt.Errorf("the matrix of %d texts has %d numbers, too many for JSON: --npy writes it a row at a time, --dedup groups texts", n, n*n)
 	}
 	if f.npy != "" {
-		if err := a.matrixNPY(ctx, set, t, f.npy); err != nil {
+		if err := a.matrixNPY(ctx, set, t.encoder.device, f.npy); err != nil {
 			return err
 		}
 	}
 	if f.png != "" {
-		return a.matrixPNG(ctx, set, t, f.png)
+		return a.matrixPNG(ctx, set, t.encoder.device, f.png)
 	}
 	if f.npy != "" {
 		return nil
 	}
-	return a.matrixJSON(ctx, set, t)
+	return a.matrixJSON(ctx, set, t.encoder.device)
 }
 
-func (a *app) matrixNPY(ctx context.Context, set *textSet, t *textEmbedder, path string) error {
+func (a *app) matrixNPY(ctx context.Context, set *textSet, d *sinter.Device, path string) error {
 	out, err := a.createOutput(path)
 	if err != nil {
 		return err
 	}
 	w, err := newNPY(out, set.texts)
 	if err == nil {
-		err = set.vectors.Matrix(ctx, t.encoder.device, func(_ int, row []float32) error { return w.add(row) })
+		err = set.vectors.Matrix(ctx, d, func(_ int, row []float32) error { return w.add(row) })
 		err = w.close(err)
 	}
 	return out.close(err)
 }
 
 // matrixJSON writes the matrix a row at a time. What is no number is null.
-func (a *app) matrixJSON(ctx context.Context, set *textSet, t *textEmbedder) error {
+func (a *app) matrixJSON(ctx context.Context, set *textSet, d *sinter.Device) error {
 	out := newLines(a.stdout)
 	fmt.Fprintf(out, `{"texts":%d,"matrix":[`, set.texts)
-	err := set.vectors.Matrix(ctx, t.encoder.device, func(i int, row []float32) error {
+	err := set.vectors.Matrix(ctx, d, func(i int, row []float32) error {
 		numbers := make([]*float32, len(row))
 		for j, v := range row {
 			if !math.IsNaN(float64(v)) {

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/sinterml/sinter"
 )
 
 // matrixGrid is a matrix as a heat map wants it: the first row on top.
@@ -36,9 +38,9 @@ func (g matrixGrid) least() float64 {
 }
 
 // matrixPNG draws the matrix as a heat map.
-func (a *app) matrixPNG(ctx context.Context, set *textSet, t *textEmbedder, path string) error {
+func (a *app) matrixPNG(ctx context.Context, set *textSet, d *sinter.Device, path string) error {
 	var grid matrixGrid
-	err := set.vectors.Matrix(ctx, t.encoder.device, func(_ int, row []float32) error {
+	err := set.vectors.Matrix(ctx, d, func(_ int, row []float32) error {
 		wide := make([]float64, len(row))
 		for j, v := range row {
 			wide[j] = float64(v)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sinterml/sinter"
 )
 
 // The columns of the table: the text, its number, and a cosine each.
@@ -26,7 +28,7 @@ func (a *app) cornerSize() int {
 }
 
 // printCorner shows the first texts as a table.
-func (a *app) printCorner(ctx context.Context, set *textSet, t *textEmbedder) error {
+func (a *app) printCorner(ctx context.Context, set *textSet, d *sinter.Device) error {
 	out := newLines(a.stdout)
 	style := a.style()
 	fmt.Fprintf(out, "%*s", labelWidth+1+numberWidth, "")
@@ -34,7 +36,7 @@ func (a *app) printCorner(ctx context.Context, set *textSet, t *textEmbedder) er
 		fmt.Fprintf(out, "%*d", cosineWidth, j)
 	}
 	fmt.Fprintln(out)
-	err := set.vectors.Matrix(ctx, t.encoder.device, func(i int, row []float32) error {
+	err := set.vectors.Matrix(ctx, d, func(i int, row []float32) error {
 		fmt.Fprintf(out, "%s %*d", padded(set.labels[i], labelWidth), numberWidth, i)
 		for j, v := range row {
 			cell := fmt.Sprintf("%*.2f", cosineWidth, v)

@@ -15,6 +15,8 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/cmd/sinter/internal/cosine"
 	"github.com/sinterml/sinter/embed"
 )
 
@@ -76,21 +78,22 @@ func TestSimilarityMatrix(t *testing.T) {
 	}
 }
 
-// A text whose vector is no number has no cosines.
+// A vector that is no number has no cosines.
 func TestSimilarityNull(t *testing.T) {
-	nan := tiny(t, func(name string, data []byte) []byte {
-		if name == "model.safetensors" {
-			data = slices.Clone(data)
-			copy(data[len(data)-4:], "\xff\xff\xff\xff")
-		}
-		return data
-	})
-	out := ok(t, "a\nb\n", "similarity", "--model", nan, "-")
-	if want := "{\"texts\":2,\"matrix\":[[null,null]\n,[null,null]\n]}\n"; out != want {
-		t.Errorf("%s", out)
+	d, err := sinter.OpenCPU(sinter.CPUOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if r := similarity(t, "a\nb\na\n", "--model", nan, "--dedup", "-1", "-"); fmt.Sprint(r.Groups) != "[[0 2]]" {
-		t.Errorf("%v", r.Groups)
+	defer d.Close()
+	set := &textSet{vectors: cosine.New(1), texts: 2}
+	for _, v := range []float32{2, float32(math.NaN())} {
+		if err := set.vectors.Add([]float32{v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := (&app{stdout: &b}).matrixJSON(t.Context(), set, d); err != nil || b.String() != "{\"texts\":2,\"matrix\":[[1,null]\n,[null,null]\n]}\n" {
+		t.Errorf("%v: %s", err, &b)
 	}
 }
 
