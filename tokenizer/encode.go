@@ -246,6 +246,18 @@ type scratch struct {
 	a, b         []piece
 }
 
+// modelScratch is the memory that a model works in.
+type modelScratch struct {
+	symbols []symbol // of BPE
+	ranks   []merge  // of each symbol with the one after it
+	links   []link
+	queue   mergeQueue
+	path    []pathNode // of Unigram
+}
+
+// size is about the longest word that the memory is for.
+func (s *modelScratch) size() int { return max(cap(s.symbols), cap(s.queue), cap(s.path)) }
+
 // maxScratch bounds what a long text leaves behind in the pool, in bytes of
 // text.
 const maxScratch = 1 << 20

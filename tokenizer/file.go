@@ -107,6 +107,7 @@ func (t *Tokenizer) fitBytes() {
 // modelTypes are the parsers of models, which read the file as they go.
 var modelTypes = map[string]func(*jsonread.Reader) (model, error){
 	"BPE":       parseBPE,
+	"Unigram":   parseUnigram,
 	"WordPiece": parseWordPiece,
 }
 

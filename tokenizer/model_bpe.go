@@ -81,17 +81,19 @@ func (m *bpe) tokenize(word []byte, out []piece, s *modelScratch) []piece {
 		if m.symbols != nil {
 			table = m.whole
 		}
-		if id, ok := table[string(word)]; ok && len(word) > 0 {
+		if id, ok := table[string(word)]; ok {
 			return append(out, piece{id: id, end: len(word)})
 		}
 	}
 	if known := m.cache.get(word); known != nil {
-		return appendSymbols(out, known.symbols, len(word))
+		return append(out, known.pieces...)
 	}
 	s.symbols = m.start(word, s.symbols[:0])
 	s.symbols = m.mergeAll(s.symbols, s)
-	m.cache.put(word, s.symbols)
-	return appendSymbols(out, s.symbols, len(word))
+	first := len(out)
+	out = appendSymbols(out, s.symbols, len(word))
+	m.cache.put(word, out[first:])
+	return out
 }
 
 // symbol is a token on its way and how many bytes of the word it stands for.

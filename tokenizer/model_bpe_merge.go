@@ -2,17 +2,6 @@ package tokenizer
 
 import "math"
 
-// modelScratch is the memory that a model works in.
-type modelScratch struct {
-	symbols []symbol
-	ranks   []merge // of each symbol with the one after it
-	links   []link
-	queue   mergeQueue
-}
-
-// size is about the longest word that the memory is for.
-func (s *modelScratch) size() int { return max(cap(s.symbols), cap(s.queue)) }
-
 // noMerge is the rank of a pair that stays apart.
 const noMerge = math.MaxInt32
 

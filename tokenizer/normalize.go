@@ -13,6 +13,7 @@ func normalizerTypes() stageTypes[normalizer] {
 		"NFKC":           normalizerType(unicodeForm{compose: true, compatible: true}),
 		"NFKD":           normalizerType(unicodeForm{compatible: true}),
 		"Nmt":            normalizerType(nmt{}),
+		"Precompiled":    parsePrecompiled,
 		"Prepend":        parsePrepend,
 		"Replace":        parseReplaceNormalizer,
 		"Sequence":       parseNormalizerSequence,

@@ -22,8 +22,8 @@ const (
 )
 
 type cachedWord struct {
-	word    string
-	symbols []symbol
+	word   string
+	pieces []piece
 }
 
 func newWordCache() wordCache {
@@ -45,8 +45,8 @@ func (c *wordCache) get(word []byte) *cachedWord {
 	return nil
 }
 
-func (c *wordCache) put(word []byte, symbols []symbol) {
+func (c *wordCache) put(word []byte, pieces []piece) {
 	if len(c.slots) > 0 && len(word) <= maxCachedWord {
-		c.slot(word).Store(&cachedWord{string(word), slices.Clone(symbols)})
+		c.slot(word).Store(&cachedWord{string(word), slices.Clone(pieces)})
 	}
 }
