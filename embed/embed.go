@@ -236,17 +236,28 @@ func (e *Encoder) encode(ctx context.Context, prompt func(prompts) string, texts
 	}
 	p := prompt(e.prompts)
 	ids := make([][]int32, len(texts))
-	err := parallel(ctx, len(texts), func(i int) {
-		text := p + texts[i]
-		if e.model.LowerCase {
-			text = strings.ToLower(text)
-		}
-		ids[i] = e.model.Tokenizer.EncodeMax(text, e.model.MaxTokens).IDs
-	})
+	err := parallel(ctx, len(texts), func(i int) { ids[i] = e.tokens(p+texts[i], e.model.MaxTokens) })
 	if err != nil {
 		return nil, err
 	}
 	return e.EncodeIDs(ctx, ids)
+}
+
+// Tokens are the ids of a text with its prompt, special tokens included, at
+// most max: with MaxTokens, those that Encode reads. With max 0 there is no
+// limit.
+func (e *Encoder) Tokens(text string, max int) []int32 {
+	if e.zero() {
+		return nil
+	}
+	return e.tokens(e.prompts.any+text, max)
+}
+
+func (e *Encoder) tokens(text string, max int) []int32 {
+	if e.model.LowerCase {
+		text = strings.ToLower(text)
+	}
+	return e.model.Tokenizer.EncodeMax(text, max).IDs
 }
 
 // EncodeIDs embeds texts given as token ids, special tokens included.

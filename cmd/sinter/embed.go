@@ -12,6 +12,7 @@ type embedFlags struct {
 	jsonl          bool
 	format, output string
 	shorten        shorten
+	prompt         promptFlag
 }
 
 func (a *app) embedCommand() *cobra.Command {
@@ -28,6 +29,9 @@ Output is a line of JSON a text unless it goes to a terminal. --format npy
 writes a NumPy file of float32, a row a text; where it cannot be written in any
 order, as into a pipe, it first fills a file in the temporary folder. --output
 writes a file that appears under its name once it is complete.
+
+--prompt NAME is for models that were trained with a text before each text, and
+another for queries than for what is searched. docs/models.md has a list.
 
 --dim N keeps the first N numbers of each vector, scaled to length 1. It is for
 models that were trained for this and list N in config.json, as
@@ -50,11 +54,15 @@ matryoshka_dimensions.`,
 	set.BoolVar(&f.jsonl, "jsonl", false, "each line of standard input is a JSON string")
 	set.StringVar(&f.format, "format", "jsonl", "what to write: jsonl, or npy for NumPy")
 	set.StringVarP(&f.output, "output", "o", "", "file to write (default standard output)")
+	f.prompt.register(set)
 	f.shorten.register(set)
 	return c
 }
 
 func (a *app) checkEmbed(cmd *cobra.Command, f embedFlags) error {
+	if err := f.prompt.check(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := f.shorten.check(cmd.Flags()); err != nil {
 		return err
 	}
@@ -80,7 +88,7 @@ type embedded struct {
 }
 
 func (a *app) embed(ctx context.Context, s textSource, f embedFlags) error {
-	t, err := a.newTextEmbedder(ctx, f.shorten)
+	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,11 @@ type encoder struct {
 
 func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device.Close()) }
 
-func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
-	o := embed.Options{Model: a.settings.model, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
+func (a *app) openEncoder(ctx context.Context) (*encoder, error) { return a.openEncoderFor(ctx, "") }
+
+// openEncoderFor also says which of the model's prompts stands before texts.
+func (a *app) openEncoderFor(ctx context.Context, prompt string) (*encoder, error) {
+	o := embed.Options{Model: a.settings.model, Prompt: prompt, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}

@@ -77,7 +77,7 @@ func newIndexBuilder(a *app, e *encoder, most int64, skip *skipped) *indexBuilde
 		limit = min(limit, n)
 	}
 	t := e.Tokenizer()
-	special := len(t.Encode("").IDs)
+	special := len(t.Encode(e.PassagePrompt()).IDs)
 	tokens := func(line string) [][2]int {
 		// Special tokens stand for no bytes.
 		return slices.DeleteFunc(t.Encode(line).Offsets, func(o [2]int) bool { return o[0] == o[1] })
@@ -141,7 +141,7 @@ func (b *indexBuilder) flush(ctx context.Context) error {
 	for i, p := range b.pending {
 		texts[i] = p.Text
 	}
-	vectors, err := b.encoder.Encode(ctx, texts)
+	vectors, err := b.encoder.EncodePassage(ctx, texts)
 	if err != nil {
 		return err
 	}

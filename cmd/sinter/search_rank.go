@@ -36,12 +36,16 @@ func (f *rankFlags) options(top int) (ranking.Options, error) {
 
 // rank finds the passages of an index that answer a query.
 func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
-	vectors, err := e.Encode(ctx, append([]string{q.text}, apart...))
+	vectors, err := e.EncodeQuery(ctx, []string{q.text})
+	if err != nil {
+		return nil, err
+	}
+	others, err := e.EncodePassage(ctx, apart)
 	if err != nil {
 		return nil, err
 	}
 	scope := x.scope(vectors[0])
-	scope.Unrelated = unrelated(vectors[1:])
+	scope.Unrelated = unrelated(others)
 	results := []found{} // not nil, which JSON has as null
 	for _, r := range scope.Rank(ranking.ParseQuery(q.text), q.rank) {
 		c := scope.Chunks[r.Chunk]

@@ -19,6 +19,7 @@ type similarityFlags struct {
 	dedup     float64
 	png, npy  string
 	shorten   shorten
+	prompt    promptFlag
 	dedupUsed bool
 }
 
@@ -66,11 +67,15 @@ is missed, and memory is that of the vectors.`,
 	set.Float64Var(&f.dedup, "dedup", 0, "print the groups of texts whose cosine is `T` or more, -1 to 1")
 	set.StringVar(&f.png, "png", "", "draw the matrix into `FILE`")
 	set.StringVar(&f.npy, "npy", "", "write the matrix into `FILE`, for NumPy")
+	f.prompt.register(set)
 	f.shorten.register(set)
 	return c
 }
 
 func (a *app) checkSimilarity(cmd *cobra.Command, f similarityFlags) error {
+	if err := f.prompt.check(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := f.shorten.check(cmd.Flags()); err != nil {
 		return err
 	}
@@ -96,7 +101,7 @@ func (a *app) similarityOf(ctx context.Context, name string, f similarityFlags) 
 		return err
 	}
 	defer done()
-	t, err := a.newTextEmbedder(ctx, f.shorten)
+	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten)
 	if err != nil {
 		return err
 	}

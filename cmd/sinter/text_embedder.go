@@ -3,7 +3,23 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/spf13/pflag"
 )
+
+// promptFlag is what commands have that embed texts for a purpose.
+type promptFlag struct{ name string }
+
+func (f *promptFlag) register(set *pflag.FlagSet) {
+	set.StringVar(&f.name, "prompt", "", "put the model's prompt `NAME`, such as query or passage, before each text (default the model's own choice, mostly none)")
+}
+
+func (f *promptFlag) check(set *pflag.FlagSet) error {
+	if set.Changed("prompt") && f.name == "" {
+		return usagef("--prompt is empty: give the name of one of the model's prompts")
+	}
+	return nil
+}
 
 // textEmbedder embeds texts and keeps account of what was lost on the way.
 type textEmbedder struct {
@@ -13,11 +29,11 @@ type textEmbedder struct {
 	cut      cutWarning
 }
 
-func (a *app) newTextEmbedder(ctx context.Context, s shorten) (*textEmbedder, error) {
+func (a *app) newTextEmbedder(ctx context.Context, prompt string, s shorten) (*textEmbedder, error) {
 	if err := a.checkShorten(s); err != nil { // before the weights are read
 		return nil, err
 	}
-	e, err := a.openEncoder(ctx)
+	e, err := a.openEncoderFor(ctx, prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +83,11 @@ func (t *textEmbedder) embedAt(ctx context.Context, indices []int, texts []strin
 // tokens are those that the model reads of a text, and whether there are more.
 func (t *textEmbedder) tokens(text string) (ids []int32, cut bool) {
 	most := t.encoder.MaxTokens()
-	ids = t.encoder.Tokenizer().EncodeMax(text, most).IDs
+	ids = t.encoder.Tokens(text, most)
 	if most <= 0 || len(ids) < most {
 		return ids, false
 	}
-	return ids, len(t.encoder.Tokenizer().EncodeMax(text, most+1).IDs) > most
+	return ids, len(t.encoder.Tokens(text, most+1)) > most
 }
 
 // warn says what was lost.
