@@ -89,7 +89,7 @@ func readConfig(s *source) (*header, *architecture, network, error) {
 	}
 	a := findArchitecture(h.ModelType)
 	if a == nil {
-		return nil, nil, nil, fmt.Errorf("model: %s: architecture %q is not supported: only %s", s.path(file), h.ModelType, strings.Join(architectureNames(), ", "))
+		return nil, nil, nil, fmt.Errorf("model: %s: architecture %.80q is not supported: only %s", s.path(file), h.ModelType, strings.Join(architectureNames(), ", "))
 	}
 	c := a.config()
 	if _, err := s.config(file, c); err != nil {
@@ -174,7 +174,7 @@ func checkHeads(hiddenKey, headsKey string, hidden, heads int) error {
 
 func checkActivation(key, name string) error {
 	if activations[name] == nil {
-		return fmt.Errorf("%s %q is not known: one of %s", key, name, strings.Join(slices.Sorted(maps.Keys(activations)), ", "))
+		return fmt.Errorf("%s %.80q is not known: one of %s", key, name, strings.Join(slices.Sorted(maps.Keys(activations)), ", "))
 	}
 	return nil
 }

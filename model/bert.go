@@ -30,7 +30,7 @@ func (c *bertConfig) check() error {
 		return err
 	}
 	if c.PositionType != "" && c.PositionType != "absolute" {
-		return fmt.Errorf("position_embedding_type %q is not supported: only absolute", c.PositionType)
+		return fmt.Errorf("position_embedding_type %.80q is not supported: only absolute", c.PositionType)
 	}
 	if c.Decoder {
 		return fmt.Errorf("is_decoder is true: only encoders are supported")

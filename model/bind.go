@@ -90,11 +90,11 @@ func (b *binder) findPrefix(known string) error {
 	}
 	switch found {
 	case 0:
-		return fmt.Errorf("model: %s holds no tensor %q: it is not of the architecture that config.json names", b.files.path, known)
+		return fmt.Errorf("model: %s holds no tensor %.80q: it is not of the architecture that config.json names", b.files.path, known)
 	case 1:
 		return nil
 	}
-	return fmt.Errorf("model: %s holds %d tensors called %q under different prefixes", b.files.path, found, known)
+	return fmt.Errorf("model: %s holds %d tensors called %.80q under different prefixes", b.files.path, found, known)
 }
 
 // tensor reads one weight as f32. One of 8-bit integers has a factor for each
@@ -145,5 +145,5 @@ func (b *binder) leaf(name string, want []int) (sinter.Tensor, error) {
 }
 
 func (b *binder) errorf(name, format string, args ...any) error {
-	return fmt.Errorf("model: %s: tensor %q %s", b.files.path, name, fmt.Sprintf(format, args...))
+	return fmt.Errorf("model: %s: tensor %.80q %s", b.files.path, name, fmt.Sprintf(format, args...))
 }

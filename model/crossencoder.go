@@ -90,7 +90,7 @@ func (c *CrossEncoder) readAround(s *source) error {
 func (h *header) checkClassifier(a *architecture) error {
 	switch {
 	case len(h.Architectures) == 0:
-		return fmt.Errorf("architectures is missing: a cross-encoder has %q there", a.classifier)
+		return fmt.Errorf("architectures is missing: a cross-encoder has %.80q there", a.classifier)
 	case h.Architectures[0] != a.classifier:
 		return fmt.Errorf("%s is no cross-encoder, which would be %s: is it a sentence encoder?", h.Architectures[0], a.classifier)
 	case h.labels() != 1:
@@ -108,7 +108,7 @@ func checkAlone(s *source) error {
 	}
 	for i, m := range modules {
 		if i > 0 || m.Path != "" || !strings.HasSuffix(m.Type, ".Transformer") {
-			return fmt.Errorf("model: %s: module %q is not supported: a cross-encoder has a Transformer alone, beside it", s.path(file), m.Type)
+			return fmt.Errorf("model: %s: module %.80q is not supported: a cross-encoder has a Transformer alone, beside it", s.path(file), m.Type)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (c *CrossEncoder) readActivation(s *source, h *header) error {
 		case "Identity":
 			c.Sigmoid = false
 		default:
-			return fmt.Errorf("model: %s: %s %q is not supported: Sigmoid or Identity", s.path(at.file), at.key, *at.class)
+			return fmt.Errorf("model: %s: %s %.80q is not supported: Sigmoid or Identity", s.path(at.file), at.key, *at.class)
 		}
 		return nil
 	}

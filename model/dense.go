@@ -78,7 +78,7 @@ func (d *dense) check(width int) error {
 		name = (*c.Activation)[strings.LastIndexByte(*c.Activation, '.')+1:]
 	}
 	if d.activation = denseActivations[name]; d.activation == nil {
-		return fmt.Errorf("activation_function %q is not supported", *c.Activation)
+		return fmt.Errorf("activation_function %.80q is not supported", *c.Activation)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (c *modernBertConfig) check() error {
 		return err
 	}
 	if c.HeadPooling != "cls" && c.HeadPooling != "mean" {
-		return fmt.Errorf("classifier_pooling %q is not known: cls or mean", c.HeadPooling)
+		return fmt.Errorf("classifier_pooling %.80q is not known: cls or mean", c.HeadPooling)
 	}
 	if err := checkEps("norm_eps", c.Eps); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *modernBertConfig) checkLayerTypes() error {
 	}
 	for i, t := range c.LayerTypes {
 		if t != globalLayer && t != localLayer {
-			return fmt.Errorf("layer_types: %q of block %d is not known: %s or %s", t, i, globalLayer, localLayer)
+			return fmt.Errorf("layer_types: %.80q of block %d is not known: %s or %s", t, i, globalLayer, localLayer)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (c *modernBertConfig) checkRope() error {
 		key := r.old
 		if r.rope != nil {
 			if r.rope.Type != "" && r.rope.Type != "default" {
-				return fmt.Errorf("%s: rope_type %q is not supported: only default", r.key, r.rope.Type)
+				return fmt.Errorf("%s: rope_type %.80q is not supported: only default", r.key, r.rope.Type)
 			}
 			if r.rope.Theta != nil {
 				key, *r.theta = r.key+": rope_theta", *r.rope.Theta

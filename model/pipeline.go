@@ -34,7 +34,7 @@ func (n shorter) apply(x sinter.Tensor) sinter.Tensor {
 	return x.Narrow(1, sinter.N(0), sinter.N(int(n)))
 }
 
-const maxModules = 16
+const maxModules, maxPath = 16, 255
 
 // readModules reads what follows the network. A folder without modules.json is
 // that of a plain network: sentence-transformers takes the mean of its states.
@@ -70,9 +70,11 @@ func (e *Encoder) readModule(s *source, i int, m module) error {
 	name, ours := strings.CutPrefix(m.Type, "sentence_transformers.")
 	name = name[strings.LastIndexByte(name, '.')+1:]
 	switch {
+	case len(m.Path) > maxPath:
+		return fmt.Errorf("model: %s: module %d has a path of %d bytes", s.path("modules.json"), i, len(m.Path))
 	case ours && i == 0 && name == "Transformer":
 		if m.Path != "" {
-			return fmt.Errorf("model: %s: the network is in the folder %q: only beside that file is supported", s.path("modules.json"), m.Path)
+			return fmt.Errorf("model: %s: the network is in the folder %.80q: only beside that file is supported", s.path("modules.json"), m.Path)
 		}
 		return nil
 	case ours && name == "Pooling" && e.Pooling == nil:
@@ -91,7 +93,7 @@ func (e *Encoder) readModule(s *source, i int, m module) error {
 		e.width = d.config.Out
 		return nil
 	}
-	return fmt.Errorf("model: %s: module %d, %q, is not supported: only a Transformer, Pooling, and any of Dense and Normalize", s.path("modules.json"), i, m.Type)
+	return fmt.Errorf("model: %s: module %d, %.80q, is not supported: only a Transformer, Pooling, and any of Dense and Normalize", s.path("modules.json"), i, m.Type)
 }
 
 // moduleFile is a file in a module's folder.
@@ -136,7 +138,7 @@ const sentence = "sentence_embedding"
 func (n ioNames) check() error {
 	for key, name := range map[string]*string{"module_input_name": n.Input, "module_output_name": n.Output} {
 		if name != nil && *name != sentence {
-			return fmt.Errorf("%s %q is not supported: only %s", key, *name, sentence)
+			return fmt.Errorf("%s %.80q is not supported: only %s", key, *name, sentence)
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (c *poolingConfig) readModes(raw []byte) error {
 			}
 		}
 		if !known {
-			return fmt.Errorf("pooling_mode %q is not known: one of %s", m, strings.Join(poolingModes(), ", "))
+			return fmt.Errorf("pooling_mode %.80q is not known: one of %s", m, strings.Join(poolingModes(), ", "))
 		}
 	}
 	if len(c.poolings) == 0 || len(c.poolings) > len(poolingNames) {

@@ -42,7 +42,7 @@ func (e *Encoder) readSettings(s *source) error {
 	}
 	if c.Default != nil && *c.Default != "" {
 		if _, ok := c.Prompts[*c.Default]; !ok {
-			return fmt.Errorf("model: %s: default_prompt_name %q is not among the prompts", s.path(settingsFile), *c.Default)
+			return fmt.Errorf("model: %s: default_prompt_name %.80q is not among the prompts", s.path(settingsFile), *c.Default)
 		}
 		e.DefaultPrompt = *c.Default
 	}

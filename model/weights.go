@@ -61,7 +61,7 @@ func newWeightFiles(path string, f *safetensors.File) *weightFiles {
 // weightFile opens one file, of the folder alone.
 func (s *source) weightFile(name string) (*safetensors.File, error) {
 	if !fs.ValidPath(name) {
-		return nil, fmt.Errorf("model: %q leads out of the folder %s", name, s.name)
+		return nil, fmt.Errorf("model: %.80q leads out of the folder %s", name, s.name)
 	}
 	if b, ok := s.fsys.(bytesFS); ok {
 		if data, ok := b.Bytes(name); ok {
@@ -89,7 +89,7 @@ func (w *weightFiles) open(s *source, of map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		part := of[name]
 		if part != path.Base(part) || !fs.ValidPath(part) || part == "." {
-			return fmt.Errorf("model: %s: tensor %q is in %q, which is no file beside the index", w.path, name, part)
+			return fmt.Errorf("model: %s: tensor %.80q is in %.80q, which is no file beside the index", w.path, name, part)
 		}
 		if opened[part] == nil {
 			if len(opened) == maxParts {
