@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -36,16 +36,6 @@ func readTexts(t *testing.T, dir string) (texts []referenceText) {
 		t.Fatal(err)
 	}
 	return texts
-}
-
-// withoutTokenizer hides tokenizer.json: texts are given as ids.
-type withoutTokenizer struct{ fs.FS }
-
-func (f withoutTokenizer) Open(name string) (fs.File, error) {
-	if name == "tokenizer.json" {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return f.FS.Open(name)
 }
 
 // modelDirs are the folders of reference models of a kind.
@@ -83,7 +73,7 @@ func TestReferenceEncoders(t *testing.T) {
 }
 
 func referenceEncoder(t *testing.T, dir string, o sinter.Options) {
-	e, err := OpenFS(withoutTokenizer{os.DirFS(dir)})
+	e, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +82,11 @@ func referenceEncoder(t *testing.T, dir string, o sinter.Options) {
 	var texts [][]int32
 	var alone [][][]float32
 	for i, c := range readTexts(t, dir) {
+		if c.Prompt == nil && e.DefaultPrompt == "" {
+			if ids := e.Tokenizer.EncodeMax(c.Text, e.MaxTokens).IDs; !slices.Equal(ids, c.IDs) {
+				t.Errorf("text %d: tokens %v, want %v", i, ids, c.IDs)
+			}
+		}
 		got := run(t, p, c.IDs)
 		want, _ := ref.floats(fmt.Sprintf("embedding.%d", i))
 		if err := far(got[0], want); err > embeddingTolerance {
@@ -156,7 +151,7 @@ func TestReferenceCrossEncoders(t *testing.T) {
 }
 
 func referenceCrossEncoder(t *testing.T, dir string, d *sinter.Device) {
-	c, err := OpenCrossEncoderFS(withoutTokenizer{os.DirFS(dir)})
+	c, err := OpenCrossEncoder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,6 +160,9 @@ func referenceCrossEncoder(t *testing.T, dir string, d *sinter.Device) {
 	pairs := readTexts(t, dir)
 	batch := scores(t, p, c.UsesTypes(), pairs...)
 	for i, pair := range pairs {
+		if e := c.Tokenizer.EncodePairMax(pair.Query, pair.Text, c.MaxTokens); !slices.Equal(e.IDs, pair.IDs) || c.UsesTypes() && !slices.Equal(e.TypeIDs, pair.TypeIDs) {
+			t.Errorf("pair %d: tokens %v of types %v, want %v of %v", i, e.IDs, e.TypeIDs, pair.IDs, pair.TypeIDs)
+		}
 		want, _ := ref.floats(fmt.Sprintf("score.%d", i))
 		got := scores(t, p, c.UsesTypes(), pair)
 		if err := far(got, want); err > embeddingTolerance {
