@@ -82,6 +82,10 @@ func (r *Reranker) MaxTokens() int {
 	return r.model.MaxTokens
 }
 
+// Bounded tells whether scores are between 0 and 1. Others are of any size;
+// their sigmoid, 1/(1+exp(-score)), has the same order.
+func (r *Reranker) Bounded() bool { return !r.zero() && r.model.Sigmoid }
+
 // Close frees the program and the model once what runs has ended. Later calls
 // are errors: sinter.ErrClosed.
 func (r *Reranker) Close() error {
@@ -97,8 +101,7 @@ func (r *Reranker) Close() error {
 }
 
 // Scores gives a score for each text, in order: the higher, the better it
-// answers the query. Scores of one model are comparable, between 0 and 1 if
-// the model says so. Each is the same, bit for bit, whatever the other texts
+// answers the query, whatever the query. Each is the same, bit for bit, whatever the other texts
 // are. Where both are too long together, the longer is cut first.
 func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]float32, error) {
 	switch {

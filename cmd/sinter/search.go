@@ -19,7 +19,7 @@ type searchFlags struct {
 	top     int
 	index   string
 	noIndex bool
-	rerank  bool
+	rerank  rerankFlags
 	rank    rankFlags
 	files   fileFlags
 }
@@ -35,6 +35,11 @@ share words with it, rare ones above all. A PATH may also be a file, or - for
 standard input. Of one file at most two passages are shown while there are
 others.
 
+With --rerank a cross-encoder, which reads QUERY and a passage at once, sorts
+the best 50 anew. It is a second model, given by --rerank-model, by
+$SINTER_RERANK_MODEL, or found in the local hub cache under one of the names in
+docs/models.md.
+
 The files are those that ripgrep searches: hidden files are left out, as are
 those that .gitignore, .ignore, .rgignore, .git/info/exclude and git's global
 excludes name; links are not followed. Binary files, and files larger than
@@ -43,6 +48,7 @@ searched.`,
 		Example: `  sinter search "how are errors wrapped" src docs
   sinter search -t go -g '!*_test.go' "parse a date"
   sinter search --files --hidden -g '!.git'
+  sinter search --rerank "when is the cache dropped" docs
   git log | sinter search "why is the cache gone" -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.files.list {
@@ -65,18 +71,19 @@ searched.`,
 	set.IntVar(&f.top, "top", 10, "show at most so many passages")
 	set.StringVar(&f.index, "index", "", "folder to keep the index in (for now it is built anew each time)")
 	set.BoolVar(&f.noIndex, "no-index", false, "keep no index")
-	set.BoolVar(&f.rerank, "rerank", false, "sort the best by a second model (not available yet)")
 	f.rank.register(set)
+	f.rerank.register(set)
 	f.files.register(set)
 	return c
 }
 
 // query is a search that makes sense.
 type query struct {
-	text  string
-	paths []string
-	files textfiles.Options
-	rank  ranking.Options
+	text   string
+	paths  []string
+	files  textfiles.Options
+	rank   ranking.Options
+	rerank rerankOptions
 }
 
 func (a *app) query(args []string, f searchFlags) (query, error) {
@@ -88,13 +95,14 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 		return q, usagef("the query is empty")
 	case f.top < 1:
 		return q, usagef("--top %d: use at least 1", f.top)
-	case f.rerank:
-		return q, usagef("--rerank is not available yet")
 	case f.noIndex && f.index != "":
 		return q, usagef("--index and --no-index: give one")
 	}
 	var err error
 	if q.rank, err = f.rank.options(f.top); err != nil {
+		return q, err
+	}
+	if err = a.rerankOptions(&q, f.rerank); err != nil {
 		return q, err
 	}
 	q.files, err = f.files.options(a.env)
@@ -105,6 +113,7 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 type searchResult struct {
 	Query        string  `json:"query"`
 	Model        string  `json:"model"`
+	Reranker     string  `json:"reranker,omitempty"`
 	Device       string  `json:"device"`
 	DType        string  `json:"dtype"`
 	Files        int     `json:"files"`
@@ -149,6 +158,11 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
+	second, err := a.openReranker(ctx, q.rerank, e.device)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, second.close()) }()
 	b := newIndexBuilder(a, e, q.files.MaxBytes, &skip)
 	index, err := b.build(ctx, files)
 	if err != nil {
@@ -159,8 +173,11 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	if err != nil {
 		return err
 	}
+	if results, err = second.sort(ctx, q, results); err != nil {
+		return err
+	}
 	result := searchResult{
-		Query: q.text, Model: a.modelName(), Device: e.device.Name(), DType: a.dtype(),
+		Query: q.text, Model: a.modelName(), Reranker: q.rerank.model, Device: e.device.Name(), DType: a.dtype(),
 		Files: len(index.files), Chunks: len(index.passages), Embedded: len(index.passages), Skipped: skip,
 		Results: results,
 	}

@@ -15,10 +15,11 @@ import (
 
 // The environment variables that stand in for flags, or set what has none.
 const (
-	envDevice  = "SINTER_DEVICE"
-	envThreads = "SINTER_THREADS"
-	envCPU     = "SINTER_CPU"
-	envNoOpt   = "SINTER_NOOPT"
+	envDevice      = "SINTER_DEVICE"
+	envThreads     = "SINTER_THREADS"
+	envCPU         = "SINTER_CPU"
+	envNoOpt       = "SINTER_NOOPT"
+	envRerankModel = "SINTER_RERANK_MODEL"
 )
 
 // flags are those that every command has.
