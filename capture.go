@@ -60,6 +60,9 @@ type capture struct {
 	first  map[*ir.Node]*value
 	leaves map[any]*ir.Node // by storage, variable or input name
 	draws  int
+	// visit is called for each value that became a node, where a gradient is
+	// wanted: then values with gradients of their own are nodes of their own.
+	visit func(v *value, e *expr, n *ir.Node)
 }
 
 // frame is a value being visited. Its expression is read once: it may be
@@ -97,7 +100,9 @@ func (c *capture) walk(v *value) (*ir.Node, error) {
 			return nil, err
 		}
 		c.made[f.v] = n
-		if c.first[n] == nil {
+		if c.visit != nil {
+			c.visit(f.v, f.e, n)
+		} else if c.first[n] == nil {
 			c.first[n] = f.v
 		}
 		stack = stack[:len(stack)-1]
@@ -113,6 +118,12 @@ func (c *capture) node(e *expr) (*ir.Node, error) {
 	in := make([]*ir.Node, len(e.in))
 	for i, x := range e.in {
 		in[i] = c.made[x]
+	}
+	if e.custom != nil {
+		if c.visit == nil {
+			return in[0], nil
+		}
+		in = in[:1]
 	}
 	switch e.op {
 	case ir.Rand:

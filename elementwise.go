@@ -75,10 +75,11 @@ func (x Tensor) Trunc() Tensor { return x.unary(ir.Trunc) }
 // Round rounds to the nearest whole number, half to even.
 func (x Tensor) Round() Tensor { return x.unary(ir.Round) }
 
-// Sign is -1, 0 or 1; 0 for NaN.
+// Sign is -1, 0 or 1; 0 for NaN. Its gradient is 0.
 func (x Tensor) Sign() Tensor {
 	zero, one := x.like(0), x.like(1)
-	return Where(x.Greater(zero), one, Where(x.Less(zero), one.Neg(), zero))
+	y := Where(x.Greater(zero), one, Where(x.Less(zero), one.Neg(), zero))
+	return CustomGrad(y, []Tensor{x}, func(Tensor) []Tensor { return []Tensor{{}} })
 }
 
 // Sinh is the hyperbolic sine.

@@ -20,7 +20,7 @@ const layers = `
 internal/cpuid internal/jsonread internal/reftest internal/emit/x86/asm internal/jit
 internal/ir
 internal/ir/irtest internal/philox
-internal/rewrite
+internal/grad internal/rewrite
 internal/loop
 internal/loop/looptest
 internal/template

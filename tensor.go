@@ -35,6 +35,10 @@ type expr struct {
 	attr ir.Attr
 	in   []*value
 
+	// The value is that of in[0], its gradient what custom makes of it for the
+	// rest of in.
+	custom func(dy Tensor) []Tensor
+
 	// For leaves.
 	name     string    // Input, Weight, Variable
 	store    *storage  // Bound, Weight

@@ -22,6 +22,9 @@ func NewBuilder(leaves []Leaf) *Builder {
 	return &Builder{leaves: leaves, table: map[string]*Node{}}
 }
 
+// NewDistinctBuilder starts a graph in which equal nodes stay apart.
+func NewDistinctBuilder() *Builder { return &Builder{} }
+
 // Leaves returns the leaves so far.
 func (b *Builder) Leaves() []Leaf { return b.leaves }
 
@@ -48,15 +51,8 @@ func (b *Builder) Add(op Op, attr Attr, in ...*Node) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", op, err)
 	}
-	b.key = appendKey(b.key[:0], op, &attr, outs[0], in)
-	if n := b.table[string(b.key)]; n != nil {
+	if n := b.find(op, &attr, outs[0], in); n != nil {
 		return n, nil
-	}
-	if op.Commutes() && in[0] != in[1] {
-		b.swapped = appendKey(b.swapped[:0], op, &attr, outs[0], []*Node{in[1], in[0]})
-		if n := b.table[string(b.swapped)]; n != nil {
-			return n, nil
-		}
 	}
 	if len(b.slab) == 0 {
 		b.slab = make([]Node, 64)
@@ -68,8 +64,26 @@ func (b *Builder) Add(op Op, attr Attr, in ...*Node) (*Node, error) {
 		n.Outs = outs
 	}
 	b.nodes = append(b.nodes, n)
-	b.table[string(b.key)] = n
+	if b.table != nil {
+		b.table[string(b.key)] = n
+	}
 	return n, nil
+}
+
+// find looks for the equal node, and leaves the new one's key in b.key.
+func (b *Builder) find(op Op, attr *Attr, t Type, in []*Node) *Node {
+	if b.table == nil {
+		return nil
+	}
+	b.key = appendKey(b.key[:0], op, attr, t, in)
+	if n := b.table[string(b.key)]; n != nil {
+		return n
+	}
+	if !op.Commutes() || in[0] == in[1] {
+		return nil
+	}
+	b.swapped = appendKey(b.swapped[:0], op, attr, t, []*Node{in[1], in[0]})
+	return b.table[string(b.swapped)]
 }
 
 // infer checks the operands and the leaf, which Infer cannot see, and gives

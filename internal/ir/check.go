@@ -90,7 +90,8 @@ func (s Symbol) Check() error {
 
 // Check verifies what every stage may rely on: operands come first and belong
 // to the graph, each node is as Infer would make it and unlike all others, and
-// leaves are numbered by first visit.
+// leaves are numbered by first visit. Leaves alone may be there for nothing: an
+// output that is one is no part of what a device runs.
 func Check(g *Graph) error {
 	if len(g.Outputs) == 0 {
 		return errors.New("the graph has no outputs")
@@ -113,7 +114,7 @@ func Check(g *Graph) error {
 		}
 	}
 	for i, used := range c.used {
-		if !used {
+		if op := g.Nodes[i].Op; !used && (!op.HasLeaf() || op == Assign) {
 			return fmt.Errorf("node %%%d, %v, is not needed by any output", i, g.Nodes[i].Op)
 		}
 	}

@@ -1,0 +1,110 @@
+package sinter
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/grad"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Grad gives the gradient of loss, a float of one element, with respect to
+// each of wrt: tensors of their shapes and dtypes, made of ordinary
+// operations, so that they fuse with everything else and have gradients
+// themselves. wrt may be any float tensors that loss was computed from,
+// Variables' and intermediate results among them. One that loss does not depend
+// on in a way that has a gradient gets an error; steps such as Floor have
+// gradient 0.
+//
+// Call it before Eval or Values computes loss: a tensor that has its value
+// forgets what it was computed from.
+func Grad(loss Tensor, wrt ...Tensor) []Tensor {
+	if bad, ok := firstErr(loss); ok {
+		return sameErr(bad, len(wrt))
+	}
+	if v := loss.v; !v.DType.IsFloat() || !v.Shape.Numel().IsConst(1) {
+		return sameErr(failf([]Tensor{loss}, "the loss is %v, want one float: take its Sum or Mean, or use VJP", v.Type), len(wrt))
+	}
+	one := constant(loss.v.DType, 1).expandTo(loss.v.Shape)
+	return VJP([]Tensor{loss}, []Tensor{one}, wrt...)
+}
+
+// VJP is Grad of the sum of outputs[i] * cotangents[i] over all elements: the
+// product of a vector with the Jacobian. Each cotangent has the shape and
+// dtype of its output.
+func VJP(outputs, cotangents []Tensor, wrt ...Tensor) []Tensor {
+	if bad, ok := firstErr(append(append([]Tensor{}, outputs...), cotangents...)...); ok {
+		return sameErr(bad, len(wrt))
+	}
+	if err := checkCotangents(outputs, cotangents); err != nil {
+		return sameErr(fail(err, outputs...), len(wrt))
+	}
+	all := make([]Tensor, len(wrt))
+	d := newDifferentiation()
+	p := grad.Problem{Custom: d.custom}
+	for i := range outputs {
+		p.Outputs, p.Cotangents = append(p.Outputs, d.node(outputs[i])), append(p.Cotangents, d.node(cotangents[i]))
+	}
+	var at []int // in wrt, by p.Wrt
+	for i, x := range wrt {
+		if bad, ok := firstErr(x); ok {
+			all[i] = bad
+		} else if !x.v.DType.IsFloat() {
+			all[i] = failf([]Tensor{x}, "%v has no gradient: it is no float", x.v.Type)
+		} else {
+			p.Wrt, at = append(p.Wrt, d.node(x)), append(at, i)
+		}
+	}
+	results, missing, err := d.run(p)
+	for i, x := range at {
+		switch {
+		case err != nil:
+			all[x] = fail(err, wrt[x])
+		case missing[i] != nil:
+			all[x] = fail(fmt.Errorf("number %d has no gradient: %w", x, missing[i]), wrt[x])
+		default:
+			all[x] = results[i]
+		}
+	}
+	return all
+}
+
+func checkCotangents(outputs, cotangents []Tensor) error {
+	if len(outputs) != len(cotangents) {
+		return fmt.Errorf("%d outputs and %d cotangents: give one for each", len(outputs), len(cotangents))
+	}
+	for i, y := range outputs {
+		if !y.v.DType.IsFloat() {
+			return fmt.Errorf("output %d, %v, has no gradient: it is no float", i, y.v.Type)
+		}
+		if c := cotangents[i].v.Type; !c.Equal(y.v.Type) {
+			return fmt.Errorf("cotangent %d is %v, output %d %v", i, c, i, y.v.Type)
+		}
+	}
+	return nil
+}
+
+func sameErr(bad Tensor, n int) []Tensor {
+	all := make([]Tensor, n)
+	for i := range all {
+		all[i] = bad
+	}
+	return all
+}
+
+// CustomGrad is y, computed from in, with a gradient of its own: back gets the
+// gradient with respect to y and gives those with respect to each of in, the
+// zero Tensor where there is none. The gradient passes over how y was
+// computed: what it does not reach through in, it does not reach.
+func CustomGrad(y Tensor, in []Tensor, back func(dy Tensor) []Tensor) Tensor {
+	if bad, ok := firstErr(append([]Tensor{y}, in...)...); ok {
+		return bad
+	}
+	if back == nil {
+		return failf([]Tensor{y}, "back is nil: use Detach for no gradient")
+	}
+	values := []*value{y.v}
+	for _, x := range in {
+		values = append(values, x.v)
+	}
+	return Tensor{newValue(y.v.Type, &expr{op: ir.Contiguous, in: values, custom: back})}
+}
