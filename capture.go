@@ -60,6 +60,7 @@ type capture struct {
 	first  map[*ir.Node]*value
 	leaves map[any]*ir.Node // by storage, variable or input name
 	draws  int
+	region map[int]int // what is recomputed, numbered as met
 	// visit is called for each value that became a node, where a gradient is
 	// wanted: then values with gradients of their own are nodes of their own.
 	visit func(v *value, e *expr, n *ir.Node)
@@ -124,6 +125,15 @@ func (c *capture) node(e *expr) (*ir.Node, error) {
 			return in[0], nil
 		}
 		in = in[:1]
+	}
+	if attr.Region != 0 {
+		if c.region == nil {
+			c.region = map[int]int{}
+		}
+		if c.region[attr.Region] == 0 {
+			c.region[attr.Region] = len(c.region) + 1
+		}
+		attr.Region = c.region[attr.Region]
 	}
 	switch e.op {
 	case ir.Rand:

@@ -93,9 +93,13 @@ func (d *differentiation) tensor(n *ir.Node) Tensor {
 
 // customBack asks a gradient of the user's.
 func (d *differentiation) customBack(e *expr, dy *ir.Node) ([]*ir.Node, error) {
-	got := e.custom(d.tensor(dy))
-	if len(got) != len(e.in)-1 {
-		return nil, fmt.Errorf("a custom gradient gives %d tensors for %d operands", len(got), len(e.in)-1)
+	in := make([]Tensor, len(e.in)-1)
+	for i := range in {
+		in[i] = Tensor{e.in[i+1]}
+	}
+	got := e.custom(in, Tensor{e.in[0]}, d.tensor(dy))
+	if len(got) != len(in) {
+		return nil, fmt.Errorf("a custom gradient gives %d tensors for %d operands", len(got), len(in))
 	}
 	nodes := make([]*ir.Node, len(got))
 	for i, g := range got {
@@ -105,7 +109,7 @@ func (d *differentiation) customBack(e *expr, dy *ir.Node) ([]*ir.Node, error) {
 		if err := g.Err(); err != nil {
 			return nil, fmt.Errorf("custom gradient of operand %d: %w", i, err)
 		}
-		if want := e.in[i+1].Type; !g.v.Type.Equal(want) {
+		if want := in[i].v.Type; !g.v.Type.Equal(want) {
 			return nil, fmt.Errorf("the custom gradient of operand %d is %v, want %v", i, g.v.Type, want)
 		}
 		nodes[i] = d.node(g)

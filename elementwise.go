@@ -79,7 +79,7 @@ func (x Tensor) Round() Tensor { return x.unary(ir.Round) }
 func (x Tensor) Sign() Tensor {
 	zero, one := x.like(0), x.like(1)
 	y := Where(x.Greater(zero), one, Where(x.Less(zero), one.Neg(), zero))
-	return CustomGrad(y, []Tensor{x}, func(Tensor) []Tensor { return []Tensor{{}} })
+	return withGradient(y, []Tensor{x}, func([]Tensor, Tensor, Tensor) []Tensor { return []Tensor{{}} })
 }
 
 // Sinh is the hyperbolic sine.

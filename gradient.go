@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/grad"
 	"github.com/sinterml/sinter/internal/ir"
@@ -38,34 +39,43 @@ func VJP(outputs, cotangents []Tensor, wrt ...Tensor) []Tensor {
 	if err := checkCotangents(outputs, cotangents); err != nil {
 		return sameErr(fail(err, outputs...), len(wrt))
 	}
-	all := make([]Tensor, len(wrt))
+	grads, missing, err := vjp(outputs, cotangents, wrt)
+	if err != nil {
+		return sameErr(fail(err, outputs...), len(wrt))
+	}
+	for i, why := range missing {
+		if bad, ok := firstErr(wrt[i]); ok {
+			grads[i] = bad
+		} else if why != nil {
+			grads[i] = fail(fmt.Errorf("number %d has no gradient: %w", i, why), wrt[i])
+		}
+	}
+	return grads
+}
+
+// vjp gives the gradients, the zero Tensor where there is none, and why.
+func vjp(outputs, cotangents, wrt []Tensor) (grads []Tensor, missing []error, err error) {
 	d := newDifferentiation()
 	p := grad.Problem{Custom: d.custom}
 	for i := range outputs {
 		p.Outputs, p.Cotangents = append(p.Outputs, d.node(outputs[i])), append(p.Cotangents, d.node(cotangents[i]))
 	}
+	grads, missing = make([]Tensor, len(wrt)), make([]error, len(wrt))
 	var at []int // in wrt, by p.Wrt
 	for i, x := range wrt {
-		if bad, ok := firstErr(x); ok {
-			all[i] = bad
-		} else if !x.v.DType.IsFloat() {
-			all[i] = failf([]Tensor{x}, "%v has no gradient: it is no float", x.v.Type)
+		if v := x.load(); v.err != nil {
+			missing[i] = v.err
+		} else if !v.DType.IsFloat() {
+			missing[i] = fmt.Errorf("%v is no float", v.Type)
 		} else {
 			p.Wrt, at = append(p.Wrt, d.node(x)), append(at, i)
 		}
 	}
-	results, missing, err := d.run(p)
-	for i, x := range at {
-		switch {
-		case err != nil:
-			all[x] = fail(err, wrt[x])
-		case missing[i] != nil:
-			all[x] = fail(fmt.Errorf("number %d has no gradient: %w", x, missing[i]), wrt[x])
-		default:
-			all[x] = results[i]
-		}
+	some, none, err := d.run(p)
+	for i := range some {
+		grads[at[i]], missing[at[i]] = some[i], none[i]
 	}
-	return all
+	return grads, missing, err
 }
 
 func checkCotangents(outputs, cotangents []Tensor) error {
@@ -91,16 +101,24 @@ func sameErr(bad Tensor, n int) []Tensor {
 	return all
 }
 
-// CustomGrad is y, computed from in, with a gradient of its own: back gets the
-// gradient with respect to y and gives those with respect to each of in, the
-// zero Tensor where there is none. The gradient passes over how y was
-// computed: what it does not reach through in, it does not reach.
-func CustomGrad(y Tensor, in []Tensor, back func(dy Tensor) []Tensor) Tensor {
-	if bad, ok := firstErr(append([]Tensor{y}, in...)...); ok {
+// CustomGrad is forward(in) with a gradient of its own: back gets in, the result
+// y and the gradient with respect to it, and gives those with respect to each
+// of in, the zero Tensor where there is none. Other tensors that forward uses
+// get no gradient.
+func CustomGrad(forward func(in []Tensor) Tensor, back func(in []Tensor, y, dy Tensor) []Tensor, in ...Tensor) Tensor {
+	if bad, ok := firstErr(in...); ok {
 		return bad
 	}
-	if back == nil {
-		return failf([]Tensor{y}, "back is nil: use Detach for no gradient")
+	if forward == nil || back == nil {
+		return failf(in, "forward or back is nil: use Detach for no gradient")
+	}
+	return withGradient(forward(slices.Clone(in)), in, back)
+}
+
+// withGradient is y whose gradient flows to in as back says.
+func withGradient(y Tensor, in []Tensor, back func(in []Tensor, y, dy Tensor) []Tensor) Tensor {
+	if bad, ok := firstErr(y); ok {
+		return bad
 	}
 	values := []*value{y.v}
 	for _, x := range in {

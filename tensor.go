@@ -20,7 +20,8 @@ type value struct {
 	ir.Type
 	outs   []ir.Type // of all outputs, for operations with several
 	err    error
-	scalar bool // made by Scalar: adapts to the dtype it meets
+	serial int64 // values are numbered as they are made
+	scalar bool  // made by Scalar: adapts to the dtype it meets
 	number float64
 
 	// How the value is computed. Once resolved the expression is swapped for a
@@ -35,9 +36,9 @@ type expr struct {
 	attr ir.Attr
 	in   []*value
 
-	// The value is that of in[0], its gradient what custom makes of it for the
-	// rest of in.
-	custom func(dy Tensor) []Tensor
+	// The value is that of in[0], y; its gradient is what custom makes of y's for
+	// the rest of in.
+	custom func(in []Tensor, y, dy Tensor) []Tensor
 
 	// For leaves.
 	name     string    // Input, Weight, Variable
@@ -65,10 +66,12 @@ func (v *value) leaf() *expr {
 
 // newValue makes a value from a checked expression.
 func newValue(t ir.Type, e *expr) *value {
-	v := &value{Type: t}
+	v := &value{Type: t, serial: serials.Add(1)}
 	v.expr.Store(e)
 	return v
 }
+
+var serials atomic.Int64
 
 // Shape is the size of each dimension, nil for a tensor with an error.
 func (x Tensor) Shape() []Dim { return slices.Clone([]Dim(x.load().Shape)) }

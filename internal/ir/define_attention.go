@@ -148,10 +148,12 @@ func (a *attention) softmax(score, visible, v *Node) (out, lse *Node) {
 	row := Shape{a.b, a.g, a.r, a.tq, N(1)}
 	top := a.maximum(score, a.t, 5, 4)
 	empty := a.add(Equal, Attr{}, top, a.fill(a.t, Lowest(a.t), row))
-	from := a.where(empty, a.number(a.t, 0, row), top)
+	// The result does not depend on what is subtracted: a bitcast keeps gradients
+	// out of it. For them no branch not taken may be infinite either.
+	from := a.add(Bitcast, Attr{DType: a.t}, a.where(empty, a.number(a.t, 0, row), top))
 	p := a.add(Exp, Attr{}, a.add(Sub, Attr{}, score, a.expand(from, row, a.scores)))
-	sum := a.reduce(ReduceSum, p, 4)
-	lse = a.where(empty, a.fill(a.t, Lowest(a.t), row), a.add(Add, Attr{}, top, a.add(Log, Attr{}, sum)))
+	sum := a.where(empty, a.number(a.t, 1, row), a.reduce(ReduceSum, p, 4))
+	lse = a.where(empty, a.fill(a.t, Lowest(a.t), row), a.add(Add, Attr{}, from, a.add(Log, Attr{}, sum)))
 
 	full := insert(a.scores, 5, a.v)
 	product := a.add(Mul, Attr{},

@@ -308,9 +308,12 @@ func castBound(from, to ir.DType, x, e, r, lo, hi float64) float64 {
 	return e
 }
 
-// boundBitcast: the bits of an inexact value may be any.
+// boundBitcast: the bits of an inexact value may be any, unless the type stays.
 func boundBitcast(c *call) {
 	out := c.out[0]
+	if c.DType == c.In[0].DType {
+		return
+	}
 	in := out.err
 	out.err = nil
 	for i, e := range in {
