@@ -14,11 +14,12 @@ import (
 func Example_linearRegression() {
 	x, y := sinter.Of([]float32{-1, 0, 1, 2}, 4), sinter.Of([]float32{-4, -1, 2, 5}, 4)
 	w, b := sinter.NewVariable("w", sinter.Of([]float32{0})), sinter.NewVariable("b", sinter.Of([]float32{0}))
-	miss := x.Mul(w.Tensor()).Add(b.Tensor()).Sub(y)
-	rate := sinter.Scalar(0.2)
+	loss := sinter.MSE(x.Mul(w.Tensor()).Add(b.Tensor()), y)
+	g := sinter.Grad(loss, w.Tensor(), b.Tensor())
+	rate := sinter.Scalar(0.1)
 	step, err := sinter.Compile(sinter.Capture(
-		w.Assign(w.Tensor().Sub(miss.Mul(x).Mean().Mul(rate))),
-		b.Assign(b.Tensor().Sub(miss.Mean().Mul(rate)))), sinter.Options{})
+		w.Assign(w.Tensor().Sub(g[0].Mul(rate))),
+		b.Assign(b.Tensor().Sub(g[1].Mul(rate)))), sinter.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

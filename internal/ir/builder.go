@@ -1,8 +1,10 @@
 package ir
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Builder makes the nodes of one graph. Equal nodes are made once, so common
@@ -153,38 +155,80 @@ func appendKey(k []byte, op Op, attr *Attr, t Type, in []*Node) []byte {
 
 // Finish returns the graph that computes outputs: what they need, operands
 // first, numbered in order of first visit. The builder must not be used again.
-func (b *Builder) Finish(outputs ...*Node) *Graph {
+func (b *Builder) Finish(outputs ...*Node) *Graph { return b.finish(outputs, nil) }
+
+// FinishShort is Finish in an order that keeps values for a short time: outputs
+// that need few steps come first, so that what they alone read is free again,
+// and of a node's operands the one with the longest way to a leaf, so that what
+// takes few steps is computed when it is needed.
+func (b *Builder) FinishShort(outputs ...*Node) *Graph {
+	height := make([]int32, len(b.nodes))
+	for i, n := range b.nodes {
+		for _, in := range n.In {
+			height[i] = max(height[i], height[in.ID]+1)
+		}
+	}
+	return b.finish(outputs, height)
+}
+
+func (b *Builder) finish(outputs []*Node, height []int32) *Graph {
 	g := &Graph{Outputs: outputs}
+	v := visitor{graph: g, state: make([]uint8, len(b.nodes)), height: height}
+	for _, out := range v.lowFirst(slices.Clone(outputs)) {
+		v.visit(out)
+	}
+	b.number(g)
+	return g
+}
+
+// visitor lists nodes, operands first.
+type visitor struct {
+	graph  *Graph
+	state  []uint8 // by the builder's number
+	height []int32 // nil: operands in their order
+	stack  []*Node
+	next   []*Node // operands about to be pushed
+}
+
+func (v *visitor) lowFirst(nodes []*Node) []*Node {
+	if v.height != nil {
+		slices.SortStableFunc(nodes, func(x, y *Node) int { return cmp.Compare(v.height[x.ID], v.height[y.ID]) })
+	}
+	return nodes
+}
+
+func (v *visitor) visit(out *Node) {
 	const unseen, open, done = 0, 1, 2
-	state := make([]uint8, len(b.nodes))
+	v.stack = append(v.stack, out)
+	for len(v.stack) > 0 {
+		n := v.stack[len(v.stack)-1]
+		switch v.state[n.ID] {
+		case done:
+			v.stack = v.stack[:len(v.stack)-1]
+		case unseen:
+			v.state[n.ID] = open
+			v.next = v.next[:0]
+			for i := len(n.In) - 1; i >= 0; i-- {
+				if v.state[n.In[i].ID] == unseen {
+					v.next = append(v.next, n.In[i])
+				}
+			}
+			v.stack = append(v.stack, v.lowFirst(v.next)...) // the last is visited first
+		default:
+			v.state[n.ID] = done
+			v.graph.Nodes = append(v.graph.Nodes, n)
+			v.stack = v.stack[:len(v.stack)-1]
+		}
+	}
+}
+
+// number gives nodes and leaves their places in g. IDs change only now: the
+// walk goes by the builder's numbers.
+func (b *Builder) number(g *Graph) {
 	leafAt := make([]int, len(b.leaves))
 	for i := range leafAt {
 		leafAt[i] = -1
 	}
-	var stack []*Node
-	for _, out := range outputs {
-		stack = append(stack, out)
-		for len(stack) > 0 {
-			n := stack[len(stack)-1]
-			id := n.ID
-			switch {
-			case state[id] == done:
-				stack = stack[:len(stack)-1]
-			case state[id] == unseen:
-				state[id] = open
-				for i := len(n.In) - 1; i >= 0; i-- {
-					if state[n.In[i].ID] == unseen {
-						stack = append(stack, n.In[i])
-					}
-				}
-			default:
-				state[id] = done
-				g.Nodes = append(g.Nodes, n)
-				stack = stack[:len(stack)-1]
-			}
-		}
-	}
-	// IDs change only now: the walk above goes by the builder's numbers.
 	for i, n := range g.Nodes {
 		n.ID = i
 		if n.Op.HasLeaf() {
@@ -195,7 +239,6 @@ func (b *Builder) Finish(outputs ...*Node) *Graph {
 			n.Attr.Leaf = leafAt[n.Attr.Leaf]
 		}
 	}
-	return g
 }
 
 // HasLeaf tells whether Attr.Leaf of op's nodes numbers a leaf.
@@ -211,24 +254,39 @@ func (op Op) HasLeaf() bool {
 // returns the graph that f's results make: the frame of every pass. f may
 // return any node that b has made.
 func Rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (*Graph, error) {
-	b := NewBuilder(g.Leaves)
+	b, outs, err := rebuild(g, f)
+	if err != nil {
+		return nil, err
+	}
+	return b.Finish(outs...), nil
+}
+
+// Reorder is g in the order of FinishShort.
+func Reorder(g *Graph) (*Graph, error) {
+	b, outs, err := rebuild(g, Copy)
+	if err != nil {
+		return nil, err
+	}
+	return b.FinishShort(outs...), nil
+}
+
+func rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (b *Builder, outs []*Node, err error) {
+	b = NewBuilder(g.Leaves)
 	made := make([]*Node, len(g.Nodes))
 	for i, n := range g.Nodes {
 		in := make([]*Node, len(n.In))
 		for j, x := range n.In {
 			in[j] = made[x.ID]
 		}
-		m, err := f(b, n, in)
-		if err != nil {
-			return nil, err
+		if made[i], err = f(b, n, in); err != nil {
+			return nil, nil, err
 		}
-		made[i] = m
 	}
-	outs := make([]*Node, len(g.Outputs))
+	outs = make([]*Node, len(g.Outputs))
 	for i, o := range g.Outputs {
 		outs[i] = made[o.ID]
 	}
-	return b.Finish(outs...), nil
+	return b, outs, nil
 }
 
 // Copy is the f of Rebuild that changes nothing.

@@ -49,6 +49,7 @@ var passes = []pass{
 	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products of data with weights and those of attention compute in bf16, where asked for", run: computeBF16},
 	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers and those of attention in bf16, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
+	{name: "order", doc: "kernels in an order that keeps values for a short time", run: shortenLives},
 }
 
 // order lists which pass must come before which, and why.
@@ -61,6 +62,7 @@ var order = []struct{ before, after, reason string }{
 	{"merge-products", "int8", "products of bytes have no bias; what is added comes behind the scales"},
 	{"int8", "fma", "bias and scale become one operation"},
 	{"merge-products", "fma", "the bias of a product is known by its add"},
+	{"fma", "order", "a pass makes a graph anew, in the order of its operands"},
 }
 
 // Options choose among passes. The zero value runs all.
