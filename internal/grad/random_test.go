@@ -56,11 +56,11 @@ func TestRandomGraphs(t *testing.T) {
 // problem is a graph whose float outputs, weighed by random cotangents, are
 // one number: a function of its f64 leaves.
 type problem struct {
-	loss, grads *ir.Graph // outputs of grads: by wrt
-	env         ir.Env
-	leaves      [][]byte
-	wrt         []int // leaves
-	direction   [][]float64
+	grads     *ir.Graph // outputs: by wrt, then the loss
+	env       ir.Env
+	leaves    [][]byte
+	wrt       []int // leaves
+	direction [][]float64
 }
 
 // newProblem is nil for a graph that has no gradient.
