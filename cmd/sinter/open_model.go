@@ -73,6 +73,36 @@ func (a *app) openEncoderFor(ctx context.Context, prompt string) (*encoder, erro
 	return &encoder{e, d}, nil
 }
 
+// opening is an encoder that is being opened.
+type opening struct {
+	done    chan struct{}
+	encoder *encoder
+	err     error
+}
+
+// startEncoder opens the encoder beside what else there is to do.
+func (a *app) startEncoder(ctx context.Context) *opening {
+	o := &opening{done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		o.encoder, o.err = a.openEncoder(ctx)
+	}()
+	return o
+}
+
+func (o *opening) wait() (*encoder, error) {
+	<-o.done
+	return o.encoder, o.err
+}
+
+// close closes the encoder, if it could be opened.
+func (o *opening) close() error {
+	if e, _ := o.wait(); e != nil {
+		return e.Close()
+	}
+	return nil
+}
+
 func (a *app) compileOptions() sinter.Options {
 	return sinter.Options{NoOpt: a.settings.noOpt, Precision: precisionOf(a.dtype())}
 }

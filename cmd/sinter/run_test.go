@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,17 @@ type environment map[string]string
 
 func (e environment) get(key string) string { return e[key] }
 
-// sinter runs the command.
+// runCommand runs sinter, with an empty folder for what it keeps unless env
+// names one.
 func runCommand(t testing.TB, env environment, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	if env["HOME"] == "" {
+		env = maps.Clone(env)
+		if env == nil {
+			env = environment{}
+		}
+		env["HOME"] = t.TempDir()
+	}
 	var out, errs bytes.Buffer
 	status = run(t.Context(), args, strings.NewReader(stdin), &out, &errs, env.get)
 	return status, out.String(), errs.String()
@@ -200,7 +209,7 @@ func TestInterrupted(t *testing.T) {
 	if got := <-status; got != statusInterrupted {
 		t.Errorf("status %d, want %d", got, statusInterrupted)
 	}
-	for _, args := range [][]string{{"search", "--model", model, "x", "."}, {"search", "--files"}, {"bench", "gemm"}, {"device"}} {
+	for _, args := range [][]string{{"search", "--no-index", "--model", model, "x", "."}, {"search", "--files"}, {"bench", "gemm"}, {"device"}} {
 		if got := run(ctx, args, strings.NewReader(""), io.Discard, io.Discard, environment{}.get); got != statusInterrupted {
 			t.Errorf("%v: status %d, want %d", args, got, statusInterrupted)
 		}
@@ -214,7 +223,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestOutputFails(t *testing.T) {
 	model := tiny(t, nil)
-	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"embed", "--format", "npy", "x"}, {"similarity", "testdata/help/sinter.txt"}, {"similarity", "--dedup", "1", "testdata/help/sinter.txt"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}} {
+	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"embed", "--format", "npy", "x"}, {"similarity", "testdata/help/sinter.txt"}, {"similarity", "--dedup", "1", "testdata/help/sinter.txt"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "--no-index", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}} {
 		args = append(args, "--model", model)
 		for _, c := range []struct {
 			err    error

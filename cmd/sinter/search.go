@@ -69,8 +69,8 @@ searched.`,
 	}
 	set := c.Flags()
 	set.IntVar(&f.top, "top", 10, "show at most so many passages")
-	set.StringVar(&f.index, "index", "", "folder to keep the index in (for now it is built anew each time)")
-	set.BoolVar(&f.noIndex, "no-index", false, "keep no index")
+	set.StringVar(&f.index, "index", "", "folder to keep the index in (default sinter/index in the user's cache folder)")
+	set.BoolVar(&f.noIndex, "no-index", false, "use no index: embed everything anew and keep nothing")
 	f.rank.register(set)
 	f.rerank.register(set)
 	f.files.register(set)
@@ -84,10 +84,13 @@ type query struct {
 	files  textfiles.Options
 	rank   ranking.Options
 	rerank rerankOptions
+	// index is the folder to keep the index in, "" for the default.
+	index   string
+	noIndex bool
 }
 
 func (a *app) query(args []string, f searchFlags) (query, error) {
-	q := query{text: args[0], paths: pathsOf(args[1:])}
+	q := query{text: args[0], paths: pathsOf(args[1:]), index: f.index, noIndex: f.noIndex}
 	switch {
 	case !utf8.ValidString(q.text):
 		return q, usagef("the query is not valid UTF-8")
@@ -147,29 +150,32 @@ type skipped struct {
 
 func (a *app) search(ctx context.Context, q query) (err error) {
 	start := time.Now()
+	opening := a.startEncoder(ctx) // which takes about as long as looking for files
+	defer func() { err = errors.Join(err, opening.close()) }()
 	var skip skipped
 	q.files.Skip = func(_ string, err error) { a.skip(&skip, err) }
 	files, err := textfiles.List(ctx, q.paths, q.files)
 	if err != nil {
 		return err
 	}
-	e, err := a.openEncoder(ctx)
+	b := newIndexBuilder(a, a.openKeeper(q), q, &skip)
+	defer b.close()
+	sources := b.known(ctx, files)
+	e, err := opening.wait()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
 	second, err := a.openReranker(ctx, q.rerank, e.device)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
-	b := newIndexBuilder(a, e, q.files.MaxBytes, &skip)
-	index, err := b.build(ctx, files)
-	if err != nil {
+	b.encoder = e
+	if err := b.build(ctx, sources, b.early(ctx, start, q)); err != nil {
 		return err
 	}
 	indexed := time.Now()
-	results, err := rank(ctx, e, index, q)
+	results, err := rank(ctx, e, &b.index, q)
 	if err != nil {
 		return err
 	}
@@ -178,7 +184,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	}
 	result := searchResult{
 		Query: q.text, Model: a.modelName(), Reranker: q.rerank.model, Device: e.device.Name(), DType: a.dtype(),
-		Files: len(index.files), Chunks: len(index.passages), Embedded: len(index.passages), Skipped: skip,
+		Files: len(b.index.files), Chunks: len(b.index.passages), Embedded: b.index.embedded, Skipped: skip,
 		Results: results,
 	}
 	result.IndexSeconds = indexed.Sub(start).Seconds()

@@ -1,50 +1,155 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/sinterml/sinter/cmd/sinter/internal/passage"
+	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
-	"github.com/sinterml/sinter/embed"
 )
 
-// index holds passages with their vectors.
+// index is what a search looks at: the passages of files, each with its vector
+// where the index on disk has it, or in memory.
 type index struct {
 	files    []textfiles.File
 	passages []indexed
 	stdin    string // its text: it cannot be read again
+	embedded int    // passages that were embedded for this search
+
+	last struct { // the file whose lines were asked for last
+		file  int
+		lines []string
+	}
 }
 
+// indexed is a passage. Its text is Size bytes from byte Skip on of its lines.
 type indexed struct {
 	file int // of the index
-	passage.Passage
-	terms  []byte
-	vector []float32
+	store.Piece
+	kept  *store.Segments // where Ref points into; nil for one made in this run
+	fresh *fresh          // one made in this run
 }
 
-// scope is what there is to rank, with the cosines of all passages with a
-// vector.
-func (x *index) scope(query []float32) ranking.Scope {
-	var s ranking.Scope
-	for _, f := range x.files {
-		s.Paths = append(s.Paths, f.Path)
+// fresh is a passage as it is made.
+type fresh struct {
+	text    string // until it is embedded
+	size    int    // of the text
+	terms   []byte
+	vector  []uint16 // nil until it is embedded
+	replace bool     // a damaged record
+}
+
+// scope is what there is to rank, with the cosines of all passages that have a
+// vector. What it refers to is valid until close, and may be read within guard
+// alone.
+func (x *index) scope(query []float32) (ranking.Scope, error) {
+	s := ranking.Scope{
+		Paths:   make([]string, len(x.files)),
+		Chunks:  make([]ranking.Chunk, len(x.passages)),
+		Cosines: make([]float32, len(x.passages)),
 	}
+	for i, f := range x.files {
+		s.Paths[i] = f.Path
+	}
+	query = unit(query)
+	for i := 0; i < len(x.passages); {
+		n := 1 // those that lie together are scored together
+		for i+n < len(x.passages) && x.passages[i+n].kept == x.passages[i].kept {
+			n++
+		}
+		run := x.passages[i : i+n]
+		if err := scores(query, run, s.Cosines[i:i+n]); err != nil {
+			return s, err
+		}
+		for j, p := range run {
+			s.Chunks[i+j] = ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms()}
+		}
+		i += n
+	}
+	return s, nil
+}
+
+// scores computes the cosines of passages that lie in the same place.
+func scores(query []float32, run []indexed, cosines []float32) error {
+	if run[0].kept == nil {
+		for i, p := range run {
+			cosines[i] = float32(math.NaN())
+			if v := p.fresh.vector; v != nil {
+				cosines[i] = store.Dot(query, v)
+			}
+		}
+		return nil
+	}
+	refs := make([]store.Ref, len(run))
+	for i, p := range run {
+		refs[i] = p.Ref
+	}
+	return run[0].kept.Scores(query, refs, cosines)
+}
+
+func (p *indexed) terms() []byte {
+	if p.kept != nil {
+		return p.kept.Terms(p.Ref)
+	}
+	return p.fresh.terms
+}
+
+// key is that of the passage's text.
+func (p *indexed) key() store.Key {
+	if p.kept != nil {
+		k, _ := p.kept.Key(p.Ref)
+		return k
+	}
+	return p.Chunk
+}
+
+// guard calls f, which may read what scope refers to. A file of the index that
+// is cut short meanwhile is an error.
+func (x *index) guard(f func()) error {
+	for _, s := range x.segments() {
+		return s.Guard(func() error { f(); return nil })
+	}
+	f()
+	return nil
+}
+
+// segments are all that passages refer to.
+func (x *index) segments() []*store.Segments {
+	var all []*store.Segments
 	for _, p := range x.passages {
-		s.Chunks = append(s.Chunks, ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms})
-		s.Cosines = append(s.Cosines, embed.Cosine(query, p.vector))
+		if p.kept != nil && !slices.Contains(all, p.kept) {
+			all = append(all, p.kept)
+		}
 	}
-	return s
+	return all
 }
 
 // text is that of a passage.
-func (x *index) text(passage int) string { return x.passages[passage].Text }
+func (x *index) text(passage int) (string, error) {
+	p := &x.passages[passage]
+	lines, err := x.lines(p.file)
+	if err != nil {
+		return "", err
+	}
+	if p.End <= len(lines) {
+		joined := strings.Join(lines[p.Line-1:p.End], "\n")
+		if p.Skip+p.Size <= len(joined) {
+			if text := joined[p.Skip:][:p.Size]; store.KeyOf(text) == p.key() {
+				return text, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s has changed since it was searched", x.files[p.file].Path)
+}
 
 // lines are those of a file of the index.
 func (x *index) lines(file int) ([]string, error) {
+	if x.last.lines != nil && x.last.file == file {
+		return x.last.lines, nil
+	}
 	text := x.stdin
 	if f := x.files[file]; f.Path != textfiles.Stdin {
 		f.Named = true // whatever its size: it is in the index
@@ -53,102 +158,26 @@ func (x *index) lines(file int) ([]string, error) {
 			return nil, err
 		}
 	}
-	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), nil
+	x.last.file, x.last.lines = file, linesOf(text)
+	return x.last.lines, nil
 }
 
-// indexBuilder embeds passages a batch at a time.
-type indexBuilder struct {
-	app     *app
-	encoder *encoder
-	most    int64 // bytes of a file
-	skip    *skipped
-	split   passage.Splitter
-	index   index
-	pending []indexed // without vectors yet
+func linesOf(text string) []string {
+	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 }
 
-// maxPassage is the tokens of a passage, special tokens included: more than
-// most models were trained on say little about any one thing.
-const maxPassage = 256
-
-func newIndexBuilder(a *app, e *encoder, most int64, skip *skipped) *indexBuilder {
-	limit := maxPassage
-	if n := e.MaxTokens(); n > 0 {
-		limit = min(limit, n)
+// unit is a vector of length 1 in the direction of v.
+func unit(v []float32) []float32 {
+	var sum float64
+	for _, f := range v {
+		sum += float64(f) * float64(f)
 	}
-	t := e.Tokenizer()
-	special := len(t.Encode(e.PassagePrompt()).IDs)
-	tokens := func(line string) [][2]int {
-		// Special tokens stand for no bytes.
-		return slices.DeleteFunc(t.Encode(line).Offsets, func(o [2]int) bool { return o[0] == o[1] })
+	if sum == 0 {
+		return v
 	}
-	return &indexBuilder{app: a, encoder: e, most: most, skip: skip, split: passage.Splitter{Tokens: tokens, Max: max(1, limit-special)}}
-}
-
-// build reads, splits and embeds files.
-func (b *indexBuilder) build(ctx context.Context, files []textfiles.File) (*index, error) {
-	total := int64(0)
-	for _, f := range files {
-		total += f.Size
+	u := make([]float32, len(v))
+	for i, f := range v {
+		u[i] = float32(float64(f) / math.Sqrt(sum))
 	}
-	bar := b.app.startProgress("indexing", total)
-	defer bar.end()
-	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := b.add(ctx, f); err != nil {
-			return nil, err
-		}
-		bar.add(f.Size)
-	}
-	return &b.index, b.flush(ctx)
-}
-
-// add puts a file's passages into the index. A file that cannot be read is
-// counted and left out.
-func (b *indexBuilder) add(ctx context.Context, f textfiles.File) error {
-	text, err := f.Read(interruptible{ctx, b.app.stdin}, b.most)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		b.app.skip(b.skip, err)
-		if f.Named && errors.Is(err, textfiles.ErrBinary) {
-			b.app.warn("%v", err)
-		}
-		return nil
-	}
-	if f.Path == textfiles.Stdin {
-		b.index.stdin = text
-	}
-	b.index.files = append(b.index.files, f)
-	for _, p := range b.split.Split(f.Path, text) {
-		b.pending = append(b.pending, indexed{file: len(b.index.files) - 1, Passage: p, terms: ranking.Terms(p.Text)})
-		const batch = 64
-		if len(b.pending) == batch {
-			if err := b.flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// flush embeds what is pending.
-func (b *indexBuilder) flush(ctx context.Context) error {
-	texts := make([]string, len(b.pending))
-	for i, p := range b.pending {
-		texts[i] = p.Text
-	}
-	vectors, err := b.encoder.EncodePassage(ctx, texts)
-	if err != nil {
-		return err
-	}
-	for i, v := range vectors {
-		b.pending[i].vector = v
-	}
-	b.index.passages = append(b.index.passages, b.pending...)
-	b.pending = b.pending[:0]
-	return nil
+	return u
 }

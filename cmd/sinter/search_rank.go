@@ -44,12 +44,23 @@ func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
-	scope := x.scope(vectors[0])
+	scope, err := x.scope(vectors[0])
+	if err != nil {
+		return nil, err
+	}
 	scope.Unrelated = unrelated(others)
+	var ranked []ranking.Result
+	if err := x.guard(func() { ranked = scope.Rank(ranking.ParseQuery(q.text), q.rank) }); err != nil {
+		return nil, err
+	}
 	results := []found{} // not nil, which JSON has as null
-	for _, r := range scope.Rank(ranking.ParseQuery(q.text), q.rank) {
+	for _, r := range ranked {
 		c := scope.Chunks[r.Chunk]
-		f := found{Path: scope.Paths[c.File], Line: c.Line, EndLine: c.End, Score: r.Score, BM25: r.BM25, Text: x.text(r.Chunk)}
+		text, err := x.text(r.Chunk)
+		if err != nil { // it has changed, or gone, within this search
+			continue
+		}
+		f := found{Path: scope.Paths[c.File], Line: c.Line, EndLine: c.End, Score: r.Score, BM25: r.BM25, Text: text}
 		if r.Cosine == r.Cosine {
 			f.Cosine = &r.Cosine
 		}

@@ -33,9 +33,9 @@ var weights string
 
 const weightsName = "model.safetensors"
 
-// FS is the folder of the model. It also has a method
+// FS is the folder of the model. It also has the methods
 // Bytes(name string) ([]byte, bool), which gives the weights where they lie in
-// the binary, not to be changed.
+// the binary, not to be changed, and Digest() string, a hash of all files.
 var FS fs.FS = files{}
 
 type files struct{}
@@ -61,6 +61,13 @@ const Precision = sinter.Int8
 
 // Precision is what the model asks to be computed in.
 func (files) Precision() sinter.Precision { return Precision }
+
+// digest is the SHA-256 of all files of the model: TestDigest says what it must
+// be.
+const digest = "2e2e8d54e3d22aafb270c1bf3ca5aa4d19b5218188ac51324e376ee541571b13"
+
+// Digest tells this model from others, without reading it.
+func (files) Digest() string { return digest }
 
 // Bytes gives the bytes of the weights.
 func (files) Bytes(name string) ([]byte, bool) {

@@ -2,7 +2,11 @@ package minilm
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,6 +27,26 @@ func TestFS(t *testing.T) {
 	const limit = 25e6
 	if total > limit {
 		t.Errorf("%d bytes of weights, want at most %d", total, int(limit))
+	}
+}
+
+// Digest changes with every byte of the model.
+func TestDigest(t *testing.T) {
+	h := sha256.New()
+	err := fs.WalkDir(FS, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(FS, name)
+		fmt.Fprintf(h, "%s %d\n", name, len(data))
+		h.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != digest {
+		t.Errorf("the model has changed: digest must be %q", got)
 	}
 }
 

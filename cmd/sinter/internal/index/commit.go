@@ -34,6 +34,9 @@ type FileAt struct {
 // Contents whose chunks are not there, because another process has pruned them
 // meanwhile, are left out and returned.
 func (x *Index) Commit(ctx context.Context, b Batch) (lost []Key, err error) {
+	if x.space.Dim == 0 {
+		return nil, errors.New("index: nobody said how many numbers a vector has")
+	}
 	for _, c := range b.Chunks {
 		if len(c.Vector) != x.space.Dim {
 			return nil, fmt.Errorf("index: a vector of %d numbers among those of %d", len(c.Vector), x.space.Dim)

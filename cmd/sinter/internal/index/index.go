@@ -44,6 +44,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -68,6 +70,15 @@ func KeyOf(parts ...string) Key {
 	}
 	return Key(h.Sum(nil)[:16])
 }
+
+// Hash makes a Key of what is written to it.
+type Hash struct{ hash.Hash }
+
+// NewHash begins a Hash.
+func NewHash() Hash { return Hash{sha256.New()} }
+
+// Key is that of all that was written.
+func (h Hash) Key() Key { return Key(h.Sum(nil)[:16]) }
 
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
@@ -102,12 +113,10 @@ type Index struct {
 // maxDim bounds vectors: the largest models have 8,192 numbers.
 const maxDim = 1 << 16
 
-// Open finds a space in the folder of an index, or makes it.
+// Open finds a space in the folder of an index, or makes it. With s.Dim 0 a new
+// space reads as empty, and takes nothing, until SetDim.
 func Open(dir string, s Space, o Options) (*Index, error) {
-	if s.Dim < 1 || s.Dim > maxDim {
-		return nil, fmt.Errorf("index: vectors of %d numbers: an index holds 1 to %d", s.Dim, maxDim)
-	}
-	id := KeyOf("space", s.ID.String(), s.DType, fmt.Sprint(formatVersion, s.Dim))
+	id := KeyOf("space", s.ID.String(), s.DType, fmt.Sprint(formatVersion))
 	x := &Index{dir: filepath.Join(dir, id.String()), space: s, disk: o.disk, warn: o.Warn, now: o.now}
 	if x.disk == nil {
 		x.disk = osDisk{}
@@ -118,13 +127,45 @@ func Open(dir string, s Space, o Options) (*Index, error) {
 	if x.now == nil {
 		x.now = time.Now
 	}
+	x.space.Dim = 0
 	if err := os.MkdirAll(x.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	if err := x.describe(); err != nil {
-		return nil, fmt.Errorf("index: %w", err)
+	old, err := readSpace(x.dir)
+	switch {
+	case err == nil:
+		x.space.Dim = old.Dim
+		if err := x.touch(); err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		x.warn(fmt.Sprintf("%v: it is written anew", &DamageError{x.path(spaceName), err.Error()}))
 	}
-	return x, nil
+	if s.Dim == 0 {
+		return x, nil
+	}
+	return x, x.SetDim(s.Dim)
+}
+
+// SetDim says how many numbers vectors have.
+func (x *Index) SetDim(n int) error {
+	switch {
+	case n == x.space.Dim:
+		return nil
+	case x.space.Dim != 0:
+		return fmt.Errorf("index: %s: its vectors have %d numbers and not %d: use 'sinter index prune --all'", x.dir, x.space.Dim, n)
+	case n < 1 || n > maxDim:
+		return fmt.Errorf("index: vectors of %d numbers: an index holds 1 to %d", n, maxDim)
+	}
+	x.space.Dim = n
+	data, err := json.Marshal(x.space)
+	if err == nil {
+		err = WriteFile(x.path(spaceName), append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return nil
 }
 
 // Dir is the folder of the space.
@@ -143,23 +184,15 @@ const (
 	freshName = "index.db.new"
 )
 
-// describe writes space.json, whose time also says when the space was last
-// used. It is written again at most once an hour.
-func (x *Index) describe() error {
-	name := filepath.Join(x.dir, spaceName)
-	if _, err := readSpace(x.dir); err == nil {
-		info, err := os.Stat(name)
-		if err == nil && x.now().Sub(info.ModTime()) < time.Hour {
-			return nil
-		}
-		now := x.now()
-		return os.Chtimes(name, now, now)
-	}
-	data, err := json.Marshal(x.space)
-	if err != nil {
+// touch notes in the time of space.json, at most once an hour, that the space
+// is used.
+func (x *Index) touch() error {
+	name := x.path(spaceName)
+	info, err := os.Stat(name)
+	if err != nil || x.now().Sub(info.ModTime()) < time.Hour {
 		return err
 	}
-	return writeFile(name, append(data, '\n'))
+	return os.Chtimes(name, x.now(), x.now())
 }
 
 func readSpace(dir string) (Space, error) {
@@ -177,8 +210,8 @@ func readSpace(dir string) (Space, error) {
 	return s, nil
 }
 
-// writeFile puts a small file in place as a whole.
-func writeFile(name string, data []byte) error {
+// WriteFile puts a small file in place as a whole, for its owner alone.
+func WriteFile(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".new-*") // 0600
 	if err != nil {
 		return err

@@ -294,7 +294,7 @@ func TestSpacesAreApart(t *testing.T) {
 	if err := holds(y, "/a", nil); err == nil {
 		t.Error("a file is known in another number format")
 	}
-	if _, err := Open(dir, Space{Dim: 1 << 20}, Options{}); err == nil {
+	if _, err := Open(dir, Space{Dim: 1 << 20}, Options{}); err == nil { // and nothing is there yet
 		t.Error("a vector of a million numbers")
 	}
 	if _, err := x.Commit(context.Background(), Batch{Chunks: []Chunk{{Vector: make([]uint16, 3)}}}); err == nil {

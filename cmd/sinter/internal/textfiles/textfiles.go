@@ -7,7 +7,10 @@
 // matches a hidden file makes it visible.
 package textfiles
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // DefaultMaxBytes is the size above which files are left aside unless asked
 // for: generated code, logs and data say little and fill an index.
@@ -29,6 +32,8 @@ type File struct {
 	Size int64  // 0 for Stdin
 	// Named files were asked for by name: they are read whatever their size.
 	Named bool
+	// Info is what the system said of the file, links followed; nil for Stdin.
+	Info fs.FileInfo
 }
 
 // Options say what List takes. The zero value is every file that no file of

@@ -78,7 +78,7 @@ func (l *lister) root(cwd, root string) error {
 		if err != nil { // a pipe has no path of its own
 			real = abs
 		}
-		l.add(filepath.ToSlash(real), File{filepath.Clean(root), info.Size(), true})
+		l.add(filepath.ToSlash(real), File{filepath.Clean(root), info.Size(), true, info})
 		return nil
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *lister) entry(f *folder, e fs.DirEntry) error {
 	case info.Size() > l.MaxBytes:
 		l.Skip(child.path, fmt.Errorf("%s: %w", child.path, ErrTooLarge))
 	default:
-		l.add(child.real, File{child.path, info.Size(), false})
+		l.add(child.real, File{child.path, info.Size(), false, info})
 	}
 	return nil
 }
