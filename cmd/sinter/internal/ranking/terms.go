@@ -85,7 +85,8 @@ func runLength(text string) int {
 // run gives the terms of a run of letters, digits and underscores.
 func (a *analyzer) run(run string, f func([]byte)) {
 	parts, spaced := 0, true
-	eachPart(run, func(part string, k kind) {
+	eachPart(run, func(from, to int, k kind) {
+		part := run[from:to]
 		parts++
 		if k == dense {
 			spaced = false
@@ -198,14 +199,14 @@ func kindOf(r rune) kind {
 	return letters
 }
 
-// eachPart calls f with the parts of an identifier: between underscores, where
+// eachPart calls f with the byte ranges of the parts of an identifier: between underscores, where
 // digits begin and end, where capitals begin (readFile), and before the last
 // capital of several (HTTPServer, but not IDs).
-func eachPart(run string, f func(part string, k kind)) {
+func eachPart(run string, f func(from, to int, k kind)) {
 	start, k, before := 0, letters, rune(0)
 	end := func(at int) {
-		if part := strings.Trim(run[start:at], "_"); part != "" {
-			f(part, k)
+		if start < at && run[start] != '_' {
+			f(start, at, k)
 		}
 		start = at
 	}
