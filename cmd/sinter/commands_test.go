@@ -296,12 +296,18 @@ func TestSearch(t *testing.T) {
 }
 
 func TestExcerpt(t *testing.T) {
-	got := excerpt("\n\tif x {\n\t\treturn \x1b[31m\n\n\t}\n1\n2\n3\n4\n5", 0)
+	got := excerpt("\n\tif x {\n\t\treturn \x1b[31m\n\n\t}\n1\n2\n3\n4\n5", 0, 0)
 	if want := []string{"    if x {", "        return \ufffd[31m", "    }", "1", "2", "3", "..."}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := excerpt("  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 24); got[0] != "aaaaaaaaaaaaaaaaa..." {
+	if got := excerpt("  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 24, 0); got[0] != "aaaaaaaaaaaaaaaaa..." {
 		t.Errorf("%q", got)
+	}
+	if got, want := excerpt("1\n2\n\n3\n4\n5\n6\n7\n8\n9", 0, 8), []string{"...", "4", "5", "6", "7", "8", "9"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := excerpt("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13", 0, 6), []string{"...", "6", "7", "8", "9", "10", "11", "..."}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -58,9 +58,12 @@ func (a *app) printJSON(v any) error {
 // style paints text for a terminal. The zero style leaves it as it is.
 type style struct{ on bool }
 
-// style obeys NO_COLOR (no-color.org) and terminals that say they are dumb.
-// Windows consoles are known to understand where they name themselves.
+// style obeys --color, NO_COLOR (no-color.org) and terminals that say they are
+// dumb. Windows consoles are known to understand where they name themselves.
 func (a *app) style() style {
+	if a.settings.color != "" && a.settings.color != auto {
+		return style{a.settings.color == always}
+	}
 	on := a.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 	if runtime.GOOS == "windows" {
 		on = on && (a.env("WT_SESSION") != "" || a.env("TERM") != "")
@@ -68,9 +71,17 @@ func (a *app) style() style {
 	return style{on}
 }
 
+// When something is done that is for terminals.
+const (
+	auto   = "auto" // on those known to understand it
+	always = "always"
+	never  = "never"
+)
+
 // Codes of ECMA-48, select graphic rendition.
 const (
 	bold    = "1"
+	boldRed = "1;31"
 	dim     = "2"
 	green   = "32"
 	magenta = "35"

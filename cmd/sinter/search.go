@@ -21,6 +21,7 @@ type searchFlags struct {
 	noIndex bool
 	rerank  rerankFlags
 	rank    rankFlags
+	show    showFlags
 	files   fileFlags
 }
 
@@ -47,6 +48,7 @@ excludes name; links are not followed. Binary files, and files larger than
 searched.`,
 		Example: `  sinter search "how are errors wrapped" src docs
   sinter search -t go -g '!*_test.go' "parse a date"
+  sinter search -l --min-score 0.3 "retry with backoff" | xargs grep -n sleep
   sinter search --files --hidden -g '!.git'
   sinter search --rerank "when is the cache dropped" docs
   git log | sinter search "why is the cache gone" -`,
@@ -57,7 +59,11 @@ searched.`,
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.show.whole = cmd.Flags().Changed("context")
 			if f.files.list {
+				if err := checkFilesAlone(cmd.Flags().Changed); err != nil {
+					return err
+				}
 				return a.listFiles(cmd.Context(), args, f.files)
 			}
 			q, err := a.query(args, f)
@@ -73,6 +79,7 @@ searched.`,
 	set.BoolVar(&f.noIndex, "no-index", false, "use no index: embed everything anew and keep nothing")
 	f.rank.register(set)
 	f.rerank.register(set)
+	f.show.register(set)
 	f.files.register(set)
 	return c
 }
@@ -84,6 +91,7 @@ type query struct {
 	files  textfiles.Options
 	rank   ranking.Options
 	rerank rerankOptions
+	show   show
 	// index is the folder to keep the index in, "" for the default.
 	index   string
 	noIndex bool
@@ -105,6 +113,10 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 	if q.rank, err = f.rank.options(f.top); err != nil {
 		return q, err
 	}
+	if q.show, err = a.show(f.show, f.files.null); err != nil {
+		return q, err
+	}
+	q.rank.OneEach = q.show.paths
 	if err = a.rerankOptions(&q, f.rerank); err != nil {
 		return q, err
 	}
@@ -139,6 +151,10 @@ type found struct {
 	Cosine *float32 `json:"cosine"`
 	BM25   float32  `json:"bm25"` // 0 with --rank vectors
 	Text   string   `json:"text"`
+	Before []string `json:"before,omitempty"` // lines, with --context
+	After  []string `json:"after,omitempty"`
+
+	start int // byte in its line where the text begins, if that was asked for
 }
 
 // skipped counts the files that are not in the index, by reason.
@@ -189,10 +205,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	}
 	result.IndexSeconds = indexed.Sub(start).Seconds()
 	result.QuerySeconds = time.Since(indexed).Seconds()
-	if a.settings.json {
-		return a.printJSON(result)
-	}
-	return a.printFound(result)
+	return a.printFound(q, result)
 }
 
 func (a *app) warn(format string, args ...any) {

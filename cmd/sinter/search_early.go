@@ -32,7 +32,7 @@ func (b *indexBuilder) early(ctx context.Context, start time.Time, q query) func
 			}
 		}
 		a.warn("so far, by the words of all %s and the meaning of %d:", count(len(b.index.passages), "passage"), have)
-		if err := a.printFound(searchResult{Query: q.text, Files: len(b.index.files), Results: results}); err != nil {
+		if err := a.printFound(q, searchResult{Query: q.text, Files: len(b.index.files), Results: results}); err != nil {
 			return err
 		}
 		a.warn("the answer from all of them follows")

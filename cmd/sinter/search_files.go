@@ -31,7 +31,7 @@ func (f *fileFlags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.follow, "follow", false, "follow links")
 	set.StringVar(&f.maxSize, "max-filesize", "2M", "no files larger than `SIZE`, in bytes or with K, M or G for KiB, MiB or GiB")
 	set.BoolVar(&f.list, "files", false, "print the files that would be searched; all arguments are PATHs")
-	set.BoolVarP(&f.null, "null", "0", false, "end paths with a zero byte, not a line feed (with --files)")
+	set.BoolVarP(&f.null, "null", "0", false, "end paths with a zero byte, not a line feed (with --files and -l)")
 }
 
 // options are what the flags ask for.
@@ -45,9 +45,6 @@ func (f *fileFlags) options(env func(string) string) (o textfiles.Options, err e
 	}
 	if o.MaxBytes, err = parseSize(f.maxSize); err != nil {
 		return o, usagef("--max-filesize: %w", err)
-	}
-	if f.null && !f.list {
-		return o, usagef("-0 is about the paths that --files prints: give both")
 	}
 	return o, nil
 }
@@ -118,26 +115,26 @@ func (a *app) listFiles(ctx context.Context, args []string, f fileFlags) error {
 			a.skip(&left, err)
 			continue
 		}
-		if err := a.printPath(out, file, f.null); err != nil {
+		if err := a.printPath(out, file.Path, f.null); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
 }
 
-func (a *app) printPath(out *lines, f textfiles.File, null bool) error {
+func (a *app) printPath(out *lines, path string, null bool) error {
 	var err error
 	switch {
 	case a.settings.json:
 		err = out.json.Encode(struct {
 			Path string `json:"path"`
-		}{f.Path})
+		}{path})
 	case null:
-		_, err = out.WriteString(f.Path + "\x00")
+		_, err = out.WriteString(path + "\x00")
 	case a.terminal:
-		_, err = fmt.Fprintln(out, printable(f.Path))
+		_, err = fmt.Fprintln(out, printable(path))
 	default:
-		_, err = fmt.Fprintln(out, f.Path)
+		_, err = fmt.Fprintln(out, path)
 	}
 	return err
 }

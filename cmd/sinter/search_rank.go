@@ -64,6 +64,13 @@ func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
 		if r.Cosine == r.Cosine {
 			f.Cosine = &r.Cosine
 		}
+		if q.show.needsLines() {
+			lines, err := x.lines(c.File)
+			if err != nil {
+				return nil, err
+			}
+			f.place(lines, q.show.context)
+		}
 		results = append(results, f)
 	}
 	return results, nil

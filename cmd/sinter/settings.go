@@ -46,6 +46,7 @@ type settings struct {
 	model   string   // "": the one in the binary
 	dtype   string   // "": what the model asks for
 	noOpt   []string // passes to leave out
+	color   string   // "": auto
 	json    bool
 	quiet   bool
 }
