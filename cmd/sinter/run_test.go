@@ -37,6 +37,7 @@ func runCommand(t testing.TB, env environment, stdin string, args ...string) (st
 }
 
 func TestStatus(t *testing.T) {
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	model := tiny(t, nil)
 	broken := func(change func(name string, data []byte) []byte) string { return tiny(t, change) }
 	without := func(file string) string {
@@ -155,7 +156,7 @@ func TestStatus(t *testing.T) {
 		{"empty query", nil, "", []string{"search", " "}, 2, "the query is empty"},
 		{"query of no UTF-8", nil, "", []string{"search", "\xff"}, 2, "not valid UTF-8"},
 		{"no results wanted", nil, "", []string{"search", "--top", "0", "x"}, 2, "--top 0"},
-		{"rerank", nil, "", []string{"search", "--rerank", "x"}, 2, "not available yet"},
+		{"rerank", nil, "", []string{"search", "--rerank", "x"}, 1, "wants a cross-encoder"},
 		{"a bad glob", nil, "", []string{"search", "-g", "[", "x"}, 2, `-g: glob "[": [ without ]: write \[`},
 		{"an unknown type", nil, "", []string{"search", "-t", "golang", "x"}, 2, `no type "golang": there are asciidoc,`},
 		{"an unknown type to leave out", nil, "", []string{"search", "--files", "-T", ""}, 2, `no type ""`},
