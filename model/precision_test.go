@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -52,4 +54,44 @@ func cosine(a []float32, b []float64) float64 {
 		ab, aa, bb = ab+float64(x)*b[i], aa+float64(x)*float64(x), bb+b[i]*b[i]
 	}
 	return ab / math.Sqrt(aa*bb)
+}
+
+// TestReferencePrecisionEncoders does the same for a small model of every
+// architecture and pipeline. They are random, and narrow, so that errors of
+// rounding stand out more than in a real model.
+func TestReferencePrecisionEncoders(t *testing.T) {
+	for name, d := range devices(t) {
+		if name == "interp" || name == "generic" { // slow, and as the others
+			continue
+		}
+		for _, dir := range modelDirs(t, "encoders") {
+			for _, c := range []struct {
+				precision sinter.Precision
+				least     float64
+			}{{sinter.BF16, 0.9999}, {sinter.Int8, 0.9995}} {
+				t.Run(fmt.Sprintf("%s/%v/%s", name, c.precision, filepath.Base(dir)), func(t *testing.T) {
+					e, err := Open(dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer e.Close()
+					p, ref := program(t, e, sinter.Options{Device: d, Precision: c.precision}), openReference(t, filepath.Join(dir, "reference.safetensors"))
+					least := 1.0
+					var batch [][]int32
+					var alone [][][]float32
+					for i, text := range readTexts(t, dir) {
+						want, _ := ref.floats(fmt.Sprintf("embedding.%d", i))
+						got := run(t, p, text.IDs)
+						least = math.Min(least, cosine(got[0], want))
+						batch, alone = append(batch, text.IDs), append(alone, got)
+					}
+					t.Logf("least cosine to the reference %.5f", least)
+					if !(least >= c.least) {
+						t.Errorf("cosine to the reference %.5f, want %v", least, c.least)
+					}
+					batchEqualsAlone(t, p, batch, alone)
+				})
+			}
+		}
+	}
 }
