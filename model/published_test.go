@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -170,7 +171,7 @@ func TestRefused(t *testing.T) {
 		{bert, "model.safetensors.index.json", `{"weight_map":{"a":"../model.safetensors"}}`, "../model.safetensors"}, {bert, "model.safetensors.index.json", `{"weight_map":{"a":"b"}}`, "b"},
 		{bert, "", "", "model.safetensors"},
 	} {
-		fsys := fstest.MapFS{"config.json": &fstest.MapFile{Data: []byte("{" + c.config + "}")}}
+		fsys := fstest.MapFS{"config.json": lastOfEach(t, c.config)}
 		if c.file != "" {
 			fsys[c.file] = &fstest.MapFile{Data: []byte(c.data)}
 		}
@@ -185,11 +186,26 @@ func TestRefused(t *testing.T) {
 		{bert + `,"architectures":["BertForSequenceClassification"],"num_labels":1,"sbert_ce_default_activation_function":"torch.nn.Softplus"`, "Softplus"},
 		{bert + `,"architectures":["BertForSequenceClassification"],"num_labels":1`, "model.safetensors"},
 	} {
-		_, err := OpenCrossEncoderFS(fstest.MapFS{"config.json": &fstest.MapFile{Data: []byte("{" + c.config + "}")}})
+		_, err := OpenCrossEncoderFS(fstest.MapFS{"config.json": lastOfEach(t, c.config)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("cross-encoder %s:\n%v\nwant %q", c.config, err, c.want)
 		}
 	}
+}
+
+// lastOfEach is a file with the last value of each key: what is wrong stands
+// behind what it replaces.
+func lastOfEach(t *testing.T, keys string) *fstest.MapFile {
+	t.Helper()
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal([]byte("{"+keys+"}"), &all); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fstest.MapFile{Data: data}
 }
 
 // Both forms of 1_Pooling/config.json, and what neither may say.
