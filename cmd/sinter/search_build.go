@@ -8,6 +8,7 @@ import (
 	"time"
 
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
+	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
 )
 
@@ -29,6 +30,7 @@ type indexBuilder struct {
 	most    int64    // bytes of a file
 	skip    *skipped
 	roots   []string
+	words   bool // nothing is embedded: words are enough
 	index   index
 
 	segments []*store.Segments // to close
@@ -36,7 +38,7 @@ type indexBuilder struct {
 }
 
 func newIndexBuilder(a *app, k *keeper, q query, skip *skipped) *indexBuilder {
-	return &indexBuilder{app: a, keeper: k, most: q.files.MaxBytes, skip: skip, roots: absolute(q.paths)}
+	return &indexBuilder{app: a, keeper: k, most: q.files.MaxBytes, skip: skip, roots: absolute(q.paths), words: q.rank.By == ranking.Words}
 }
 
 // close gives back what the index refers to.
@@ -67,12 +69,12 @@ func (b *indexBuilder) build(ctx context.Context, sources []*source, each func(b
 	}
 	if e, err := b.estimate(ctx, rest); err != nil {
 		return err
-	} else if e.time >= worthSaying {
+	} else if !b.words && e.time >= worthSaying {
 		b.app.warn("%v; what is done is kept if it is interrupted", e)
 	}
 	bar := &indexBar{progress: b.app.startProgress("", 0)}
 	defer bar.end()
-	if err := b.split(ctx, rest, bar); err != nil {
+	if err := b.split(ctx, rest, bar); err != nil || b.words {
 		return err
 	}
 	return newEmbedder(b, rest).run(ctx, bar, func() error {

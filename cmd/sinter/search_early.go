@@ -24,6 +24,9 @@ func (b *indexBuilder) early(ctx context.Context, start time.Time, q query) func
 		if err != nil {
 			return err
 		}
+		if q.rerank.model != "" { // there are more, for the second model
+			results = results[:min(len(results), q.rerank.top)]
+		}
 		bar.end()
 		have := 0
 		for _, p := range b.index.passages {

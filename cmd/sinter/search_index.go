@@ -43,29 +43,31 @@ type fresh struct {
 }
 
 // scope is what there is to rank, with the cosines of all passages that have a
-// vector. What it refers to is valid until close, and may be read within guard
+// vector, unless query is nil. What it refers to is valid until close, and may be read within guard
 // alone.
 func (x *index) scope(query []float32) (ranking.Scope, error) {
 	s := ranking.Scope{
-		Paths:   make([]string, len(x.files)),
-		Chunks:  make([]ranking.Chunk, len(x.passages)),
-		Cosines: make([]float32, len(x.passages)),
+		Paths:  make([]string, len(x.files)),
+		Chunks: make([]ranking.Chunk, len(x.passages)),
 	}
 	for i, f := range x.files {
 		s.Paths[i] = f.Path
 	}
+	for i, p := range x.passages {
+		s.Chunks[i] = ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms()}
+	}
+	if query == nil {
+		return s, nil
+	}
 	query = unit(query)
+	s.Cosines = make([]float32, len(x.passages))
 	for i := 0; i < len(x.passages); {
 		n := 1 // those that lie together are scored together
 		for i+n < len(x.passages) && x.passages[i+n].kept == x.passages[i].kept {
 			n++
 		}
-		run := x.passages[i : i+n]
-		if err := scores(query, run, s.Cosines[i:i+n]); err != nil {
+		if err := scores(query, x.passages[i:i+n], s.Cosines[i:i+n]); err != nil {
 			return s, err
-		}
-		for j, p := range run {
-			s.Chunks[i+j] = ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms()}
 		}
 		i += n
 	}

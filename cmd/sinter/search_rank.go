@@ -36,19 +36,10 @@ func (f *rankFlags) options(top int) (ranking.Options, error) {
 
 // rank finds the passages of an index that answer a query.
 func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
-	vectors, err := e.EncodeQuery(ctx, []string{q.text})
+	scope, err := scopeOf(ctx, e, x, q)
 	if err != nil {
 		return nil, err
 	}
-	others, err := e.EncodePassage(ctx, apart)
-	if err != nil {
-		return nil, err
-	}
-	scope, err := x.scope(vectors[0])
-	if err != nil {
-		return nil, err
-	}
-	scope.Unrelated = unrelated(others)
 	var ranked []ranking.Result
 	if err := x.guard(func() { ranked = scope.Rank(ranking.ParseQuery(q.text), q.rank) }); err != nil {
 		return nil, err
@@ -74,6 +65,26 @@ func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
 		results = append(results, f)
 	}
 	return results, nil
+}
+
+// scopeOf embeds what the way of ranking needs.
+func scopeOf(ctx context.Context, e *encoder, x *index, q query) (ranking.Scope, error) {
+	if q.rank.By == ranking.Words {
+		return x.scope(nil)
+	}
+	vectors, err := e.EncodeQuery(ctx, []string{q.text})
+	if err != nil {
+		return ranking.Scope{}, err
+	}
+	scope, err := x.scope(vectors[0])
+	if err != nil || q.rank.By == ranking.Vectors {
+		return scope, err
+	}
+	if vectors, err = e.EncodePassage(ctx, apart); err != nil {
+		return scope, err
+	}
+	scope.Unrelated = unrelated(vectors)
+	return scope, nil
 }
 
 // apart are texts about things that have nothing to do with each other.

@@ -38,11 +38,32 @@ func TestSearchRank(t *testing.T) {
 	if r := search("tomorrow's storms", "--min-score", "0.2"); len(r) != 2 || r[0].Path != "rain.txt" {
 		t.Errorf("%+v", r)
 	}
-	if r := search("--rank", "words", "weather forecast"); len(r) != 1 || r[0].Path != "parse.go" || r[0].Score <= 0 {
+	if r := search("--rank", "words", "weather forecast"); len(r) != 1 || r[0].Path != "parse.go" || r[0].Score <= 0 || r[0].Cosine != nil {
 		t.Errorf("%+v", r)
 	}
 	if r := search("--rank", "vectors", "bad weather"); len(r) != 4 || r[0].Path != "rain.txt" || r[0].Score != *r[0].Cosine || r[0].BM25 != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// What ranks by words embeds nothing, and leaves to others what is not embedded.
+func TestSearchWordsEmbedNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.txt", []byte("a walk\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	model, kept := tiny(t, nil), t.TempDir()
+	for _, c := range []struct {
+		by       string
+		embedded int
+	}{{"words", 0}, {"hybrid", 1}, {"words", 0}, {"vectors", 0}} {
+		var r searchResult
+		if err := json.Unmarshal([]byte(ok(t, "", "search", "--json", "--quiet", "--model", model, "--index", kept, "--rank", c.by, "walk")), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Embedded != c.embedded || len(r.Results) != 1 || r.Chunks != 1 {
+			t.Errorf("%s: %+v", c.by, r)
+		}
 	}
 }
 
