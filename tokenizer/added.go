@@ -30,22 +30,30 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 		if token.Content == "" {
 			continue // never found in a text
 		}
+		if len(token.Content) > maxToken {
+			return fmt.Errorf("added token %.40q has %d bytes, more than %d", token.Content, len(token.Content), maxToken)
+		}
 		if _, twice := t.addedIDs[token.Content]; twice {
-			return fmt.Errorf("added token %q appears twice", token.Content)
+			return fmt.Errorf("added token %.40q appears twice", token.Content)
 		}
 		if err := t.setToken(token.ID, token.Content, limit); err != nil {
-			return fmt.Errorf("added token %q: %w", token.Content, err)
+			return fmt.Errorf("added token %.40q: %w", token.Content, err)
 		}
 		t.addedIDs[token.Content] = token.ID
 		if token.Special {
 			t.special[token.ID] = true
 		}
+		content, into := token.Content, &t.raw
 		if token.Normalized {
-			t.normalized.add(t.normalizedContent(token.Content), token)
-		} else {
-			t.raw.add(token.Content, token)
+			content, into = t.normalizedContent(content), &t.normalized
 		}
+		if len(content) > maxToken {
+			return fmt.Errorf("added token %.40q has %d bytes, more than %d", content, len(content), maxToken)
+		}
+		into.add(content, token)
 	}
+	t.raw.build()
+	t.normalized.build()
 	return nil
 }
 
@@ -58,7 +66,7 @@ func (t *Tokenizer) setToken(id int32, content string, limit int) error {
 	case id < 0 || int(id) >= limit:
 		return fmt.Errorf("its id %d is out of range: the vocabulary ends at %d", id, n)
 	case int(id) < n && t.tokens[id] != "" && t.tokens[id] != content:
-		return fmt.Errorf("its id %d is that of %q", id, t.tokens[id])
+		return fmt.Errorf("its id %d is that of %.40q", id, t.tokens[id])
 	case int(id) >= n:
 		t.tokens = append(t.tokens, make([]string, int(id)+1-n)...)
 	}
@@ -76,62 +84,50 @@ func (t *Tokenizer) normalizedContent(content string) string {
 	return string(m.text)
 }
 
-// matcher finds the leftmost, longest added token: a trie over bytes.
+// matcher finds the leftmost, longest added token.
 type matcher struct {
-	nodes  []trieNode // the first is the root; empty without tokens
-	starts [256]bool  // bytes that a token starts with
+	tokens   []*addedToken
+	contents []string // where the token of the same index is to be found
+	trie     byteTrie // of contents, once built
 }
 
-type trieNode struct {
-	next  map[byte]int32
-	token *addedToken // that ends here, or nil
-}
-
-// add has the matcher find token where content stands. The first token of a
-// content stays; an empty content is never found.
+// add has the matcher find token where content stands. An empty content is
+// never found.
 func (m *matcher) add(content string, token *addedToken) {
-	if content == "" {
+	if content != "" {
+		m.tokens, m.contents = append(m.tokens, token), append(m.contents, content)
+	}
+}
+
+// build comes after the last add. The first token of a content stays.
+func (m *matcher) build() {
+	if len(m.tokens) == 0 {
 		return
 	}
-	if m.nodes == nil {
-		m.nodes = []trieNode{{}}
-	}
-	m.starts[content[0]] = true
-	at := int32(0)
-	for i := range len(content) {
-		next, ok := m.nodes[at].next[content[i]]
-		if !ok {
-			next = int32(len(m.nodes))
-			m.nodes = append(m.nodes, trieNode{})
-			if m.nodes[at].next == nil {
-				m.nodes[at].next = make(map[byte]int32, 1)
-			}
-			m.nodes[at].next[content[i]] = next
+	seen := make(map[string]bool, len(m.contents))
+	for i, c := range m.contents {
+		if seen[c] {
+			m.contents[i] = ""
 		}
-		at = next
+		seen[c] = true
 	}
-	if m.nodes[at].token == nil {
-		m.nodes[at].token = token
-	}
+	m.trie = newByteTrie(m.contents)
 }
 
 // longest is the longest token that text starts with at i, and its end.
 func longest[T string | []byte](m *matcher, text T, i int) (*addedToken, int) {
 	var found *addedToken
 	end := i
-	for at := int32(0); ; i++ {
-		if token := m.nodes[at].token; token != nil {
-			found, end = token, i
+	for node := int32(0); i < len(text); {
+		if node = m.trie.child(node, text[i]); node == 0 {
+			break
 		}
-		if i == len(text) {
-			return found, end
+		i++
+		if n := m.trie.token[node]; n >= 0 {
+			found, end = m.tokens[n], i
 		}
-		next, ok := m.nodes[at].next[text[i]]
-		if !ok {
-			return found, end
-		}
-		at = next
 	}
+	return found, end
 }
 
 // part is a stretch of a text: an added token, or what lies between two.
@@ -146,12 +142,9 @@ type part struct {
 // token takes along may still be the start of the next: parts then overlap.
 func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 	return func(yield func(part) bool) {
-		done := 0 // all before is handed out
-		for i := 0; m.nodes != nil && i < len(text); {
-			if !m.starts[text[i]] {
-				i++
-				continue
-			}
+		done := 0     // all before is handed out
+		spaceEnd := 0 // of the white space that the last token took along
+		for i := 0; len(m.tokens) > 0 && i < len(text); {
 			token, stop := longest(m, text, i)
 			if token == nil {
 				i++
@@ -163,10 +156,18 @@ func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 				continue
 			}
 			if token.LStrip {
-				start = min(max(spaceBefore(text[:start]), done), stop)
+				if done < start {
+					start = done + spaceBefore(text[done:start])
+				} else {
+					start = min(done, stop)
+				}
 			}
 			if token.RStrip {
-				stop += spaceAfter(text[stop:])
+				// Tokens of white space are found within what one took along.
+				if stop > spaceEnd {
+					spaceEnd = stop + spaceAfter(text[stop:])
+				}
+				stop = spaceEnd
 			}
 			if done < start && !yield(part{done, start, nil}) {
 				return

@@ -27,6 +27,10 @@ type unigram struct {
 // unknown character is.
 const unknownPenalty = 10
 
+// maxUnigram bounds a token in bytes. SentencePiece makes them of at most 16
+// characters where nothing else is asked for.
+const maxUnigram = 256
+
 func parseUnigram(r *jsonread.Reader) (model, error) {
 	m := &unigram{unknown: -1, cache: newWordCache()}
 	byteFallback := false
@@ -79,6 +83,9 @@ func (m *unigram) readVocab(r *jsonread.Reader) error {
 			case 1:
 				var token string
 				if token, err = r.String(); err == nil {
+					if len(token) > maxUnigram {
+						return r.Fail("token %.40q has %d bytes, more than %d", token, len(token), maxUnigram)
+					}
 					if _, twice := m.ids[token]; twice {
 						return r.Fail("token %.40q appears twice in the vocabulary", token)
 					}

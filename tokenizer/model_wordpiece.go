@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +19,10 @@ type wordPiece struct {
 	maxChars int // a longer word is unknown
 }
 
+// Bounds of a word in characters, and of a token in bytes: the work for a word
+// grows with both. Published files have words of 100.
+const maxWord, maxWordPiece = 10_000, 256
+
 // parseWordPiece reads the model's object of a tokenizer.json.
 func parseWordPiece(r *jsonread.Reader) (model, error) {
 	w := &wordPiece{maxChars: 100}
@@ -37,7 +40,7 @@ func parseWordPiece(r *jsonread.Reader) (model, error) {
 			prefix, err = r.String()
 		case "max_input_chars_per_word":
 			var n int64
-			if n, err = r.Int(); err == nil && (n < 0 || n > math.MaxInt32) {
+			if n, err = r.Int(); err == nil && (n < 0 || n > maxWord) {
 				err = r.Fail("max_input_chars_per_word %d is out of range", n)
 			}
 			w.maxChars = int(n)
@@ -59,6 +62,9 @@ func parseWordPiece(r *jsonread.Reader) (model, error) {
 	w.unknown = id
 	w.within = make(map[string]int32, len(w.ids)/4)
 	for id, token := range w.tokens {
+		if len(token) > maxWordPiece {
+			return nil, r.Fail("token %.40q has %d bytes, more than %d", token, len(token), maxWordPiece)
+		}
 		w.longest = max(w.longest, len(token))
 		if rest, ok := strings.CutPrefix(token, prefix); ok && rest != "" {
 			w.within[rest] = int32(id)

@@ -176,8 +176,16 @@ func (l literal) find(text []byte, yield func(start, end int) bool) {
 type regexFinder struct{ *regexp.Regexp }
 
 func (f regexFinder) find(text []byte, yield func(start, end int) bool) {
-	for _, m := range f.FindAllIndex(text, -1) {
-		if !yield(m[0], m[1]) {
+	// Some at first, as often no more are wanted, then ever more.
+	done := 0
+	for most := 64; ; most *= 4 {
+		all := f.FindAllIndex(text, most)
+		for _, m := range all[done:] {
+			if !yield(m[0], m[1]) {
+				return
+			}
+		}
+		if done = len(all); done < most {
 			return
 		}
 	}

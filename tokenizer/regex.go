@@ -3,7 +3,9 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -28,8 +30,12 @@ func compileRegex(pattern string) (*regexp.Regexp, error) {
 	// In Ruby ^ and $ stand at each line.
 	translated, err := translateRegex(pattern)
 	if err == nil {
+		translated = "(?m)" + translated
+		err = checkRepeats(translated)
+	}
+	if err == nil {
 		var re *regexp.Regexp
-		if re, err = regexp.Compile("(?m)" + translated); err == nil {
+		if re, err = regexp.Compile(translated); err == nil {
 			if !re.MatchString("") {
 				return re, nil
 			}
@@ -38,6 +44,36 @@ func compileRegex(pattern string) (*regexp.Regexp, error) {
 		}
 	}
 	return nil, fmt.Errorf("the regular expression %.200q is not supported: %w", pattern, err)
+}
+
+// maxInstructions bounds a compiled expression, in which counted repetitions
+// are written out.
+const maxInstructions = 10_000
+
+func checkRepeats(pattern string) error {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	if n := instructions(tree); n > maxInstructions {
+		return fmt.Errorf("its repetitions make it %d instructions long, more than %d", n, maxInstructions)
+	}
+	return nil
+}
+
+// instructions is about how many a compiled expression has.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	if re.Op == syntax.OpCharClass {
+		n = 1
+	}
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, math.MaxInt32)
 }
 
 // translateRegex writes a pattern as package regexp reads it.

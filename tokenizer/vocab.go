@@ -10,6 +10,10 @@ import (
 // a file may not make the table of tokens huge.
 const maxIDGap = 1 << 16
 
+// maxToken bounds a token in bytes: the work at each place of a text grows with
+// the longest. Published files have up to a few hundred.
+const maxToken = 4096
+
 // readVocab reads an object of tokens and their ids, each of which may stand
 // there once.
 func readVocab(r *jsonread.Reader) ([]string, map[string]int32, error) {
@@ -26,6 +30,9 @@ func readVocab(r *jsonread.Reader) ([]string, map[string]int32, error) {
 		}
 		if id < 0 || id > math.MaxInt32 {
 			return r.Fail("token %.40q has the id %d, which is out of range", token, id)
+		}
+		if len(token) > maxToken {
+			return r.Fail("token %.40q has %d bytes, more than %d", token, len(token), maxToken)
 		}
 		largest = max(largest, id)
 		entries = append(entries, entry{token, int32(id)})
