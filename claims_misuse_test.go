@@ -44,7 +44,7 @@ var functions = map[string]any{
 	".Where": sinter.Where, ".WithDevice": sinter.WithDevice, ".WithProfile": sinter.WithProfile, ".Zeros": sinter.Zeros,
 	"embed.Compile": embed.Compile, "embed.Cosine": embed.Cosine, "embed.Graph": embed.Graph, "embed.New": embed.New, "embed.NewReranker": embed.NewReranker,
 	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
-	"model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
+	"model.KnownPrompts": model.KnownPrompts, "model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
 	"safetensors.Open": safetensors.Open, "safetensors.OpenFile": safetensors.OpenFile, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,
 }

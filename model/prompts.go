@@ -38,7 +38,7 @@ func (e *Encoder) readSettings(s *source) error {
 		}
 	}
 	if len(e.Prompts) == 0 {
-		e.Prompts = knownPrompts(s.name)
+		e.Prompts = KnownPrompts(s.name)
 	}
 	if c.Default != nil && *c.Default != "" {
 		if _, ok := c.Prompts[*c.Default]; !ok {
@@ -106,9 +106,9 @@ var knownModels = map[string]map[string]string{
 	},
 }
 
-// knownPrompts are those of the model in a folder: of the hub's cache, or one
-// called as the model is.
-func knownPrompts(folder string) map[string]string {
+// KnownPrompts are the prompts of a model whose files name none, by its folder:
+// in the hub's cache, or one called as the model is. Most models have none.
+func KnownPrompts(folder string) map[string]string {
 	folder = filepath.ToSlash(folder)
 	for name, prompts := range knownModels {
 		cached := "models--" + strings.ReplaceAll(name, "/", "--")

@@ -44,6 +44,8 @@ func (s *source) weights() (*weightFiles, error) {
 	switch {
 	case indexErr != nil:
 		return nil, indexErr
+	case !ok && s.has("pytorch_model.bin"):
+		return nil, fmt.Errorf("model: %s has its weights in pytorch_model.bin, which is a program: convert it, docs/models.md has a line for that: %w", s.name, err)
 	case !ok:
 		return nil, fmt.Errorf("model: %s has no %s: is it the folder of a model, in that format? %w", s.name, weightFile, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/hub"
+	"github.com/sinterml/sinter/model"
 )
 
 // What the vectors of a text depend on, besides the model's files.
@@ -43,10 +44,14 @@ func (a *app) modelIdentity(folder string) (store.Key, error) {
 	d := digests{file: filepath.Join(folder, "models.json"), known: map[string]store.File{}}
 	d.load()
 	key, err := d.folder(dir)
-	if err == nil {
-		d.save()
+	if err != nil {
+		return key, err
 	}
-	return key, err
+	d.save()
+	if prompts := model.KnownPrompts(dir); prompts != nil { // which no file says
+		key = store.KeyOf(key.String(), fmt.Sprint(prompts))
+	}
+	return key, nil
 }
 
 // digests are those of large files, by absolute path.
