@@ -78,6 +78,7 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
+	root.AddCommand(a.versionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
