@@ -25,13 +25,14 @@ func dtypeNames() []string {
 	return names
 }
 
-func checkDType(name string) error {
+// checkDType refuses a format that is not known; said is where it stands.
+func checkDType(said, name string) error {
 	known := strings.Join(dtypeNames(), ", ")
 	switch {
 	case slices.Contains(laterDTypes, name):
-		return usagef("--dtype %s is not supported yet: use %s", name, known)
+		return usagef("%s %s is not supported yet: use %s", said, name, known)
 	case !slices.Contains(dtypeNames(), name):
-		return usagef("--dtype %q: use %s", name, known)
+		return usagef("%s %q: use %s", said, name, known)
 	}
 	return nil
 }

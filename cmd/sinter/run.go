@@ -25,8 +25,10 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(key string) string // "" where a variable is not set
 	flags          flags
-	settings       settings // of flags and environment; set before a command runs
-	terminal       bool     // stdout is one
+	config         config            // the configuration file
+	origins        map[string]origin // of the flags that are not as they are by default
+	settings       settings          // what all these come to; set before a command runs
+	terminal       bool              // stdout is one
 }
 
 // run is the whole command but for the process around it. It returns the exit
@@ -53,7 +55,7 @@ func (a *app) report(ctx context.Context, cmd *cobra.Command, err error) int {
 	case closedPipe(err): // whoever reads has seen enough
 		return statusDone
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "sinter: %v\nRun '%s -h' for help.\n", err, cmd.CommandPath())
+		fmt.Fprintf(a.stderr, "sinter: %v\n%sRun '%s -h' for help.\n", err, a.fileHint(err), cmd.CommandPath())
 		return statusUsage
 	}
 	fmt.Fprintf(a.stderr, "sinter: %v\n", err)
@@ -67,23 +69,42 @@ func (a *app) root() *cobra.Command {
 		Short: "Machine learning models on this machine, from one binary",
 		Long: `Sinter compiles tensor programs to machine code and runs them. This command
 searches text by meaning, embeds it, and shows what the compiler does.`,
-		Args:              a.commandArgs,
-		RunE:              func(*cobra.Command, []string) error { return usagef("give a command") },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.resolve(cmd) },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		Args: a.commandArgs,
+		RunE: func(*cobra.Command, []string) error { return usagef("give a command") },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if standsAlone(cmd) {
+				return nil
+			}
+			return a.resolve(cmd)
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 
 		SuggestionsMinimumDistance: 2, // edits
 	}
+	root.Version = readVersion().String()
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
-	root.AddCommand(a.versionCommand(), a.manCommand())
+	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
 	return root
+}
+
+// standsAlone tells whether a command works whatever the settings, since it is
+// what one needs to put them right.
+func standsAlone(cmd *cobra.Command) bool {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		switch cmd.Name() {
+		case "help", "version", "man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			return true
+		}
+	}
+	return false
 }
 
 // helpCommand is cobra's, but for names of no command: a fault of usage.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,13 +12,15 @@ import (
 	"github.com/sinterml/sinter/internal/schedule"
 )
 
-// The environment variables that stand in for flags, or set what has none.
+// The environment variables that stand in for flags, or set what has none, and
+// the one that names the configuration file.
 const (
 	envDevice      = "SINTER_DEVICE"
 	envThreads     = "SINTER_THREADS"
 	envCPU         = "SINTER_CPU"
 	envNoOpt       = "SINTER_NOOPT"
 	envRerankModel = "SINTER_RERANK_MODEL"
+	envConfig      = "SINTER_CONFIG"
 )
 
 // flags are those that every command has.
@@ -38,7 +39,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings")
 }
 
-// settings are what flags and environment come to.
+// settings are what flags, environment and configuration file come to.
 type settings struct {
 	device  string   // "auto" for the best
 	threads int      // 0: all
@@ -54,32 +55,33 @@ type settings struct {
 // isas are the instruction sets that a variable may name.
 var isas = []string{"avx512", "avx2", "neon", "generic"}
 
-// resolve fills the settings: a flag goes before its variable. A value that
-// cannot be meant is an error that says where it stands.
+// resolve fills the settings: a flag goes before its variable, that before the
+// configuration file. A value that cannot be meant is an error that says where
+// it stands.
 func (a *app) resolve(cmd *cobra.Command) error {
-	s := settings{device: "auto", model: a.flags.model, dtype: a.flags.dtype, json: a.flags.json, quiet: a.flags.quiet}
-	set := cmd.Flags().Changed
-	if name, from := a.flags.device, "--device"; set("device") || a.env(envDevice) != "" {
-		if !set("device") {
-			name, from = a.env(envDevice), envDevice
-		}
-		if err := checkDevice(name); err != nil {
-			return usagef("%s: %w", from, err)
-		}
-		s.device = name
-	}
-	var err error
-	if s.threads, err = a.threads(set("threads")); err != nil {
+	if err := a.fillFlags(cmd); err != nil {
 		return err
 	}
+	s := settings{device: "auto", threads: a.flags.threads, model: a.flags.model, dtype: a.flags.dtype, json: a.flags.json, quiet: a.flags.quiet}
+	set := cmd.Flags().Changed
+	if set("device") {
+		if err := checkDevice(a.flags.device); err != nil {
+			return usagef("%s: %w", a.said("device"), err)
+		}
+		s.device = a.flags.device
+	}
+	if set("threads") && s.threads < 1 {
+		return usagef("%s %d: use at least 1", a.said("threads"), s.threads)
+	}
 	if set("dtype") {
-		if err := checkDType(s.dtype); err != nil {
+		if err := checkDType(a.said("dtype"), s.dtype); err != nil {
 			return err
 		}
 	}
 	if set("model") && s.model == "" {
-		return usagef("--model is empty: give a folder, a file, or a name in the hub cache")
+		return usagef("%s is empty: give a folder, a file, or a name in the hub cache", a.said("model"))
 	}
+	var err error
 	if s.isa = a.env(envCPU); s.isa != "" && !slices.Contains(isas, s.isa) {
 		return usagef("%s: %q is no instruction set: use %s", envCPU, s.isa, strings.Join(isas, ", "))
 	}
@@ -88,24 +90,6 @@ func (a *app) resolve(cmd *cobra.Command) error {
 	}
 	a.settings = s
 	return nil
-}
-
-func (a *app) threads(flag bool) (int, error) {
-	if flag {
-		if a.flags.threads < 1 {
-			return 0, usagef("--threads %d: use at least 1", a.flags.threads)
-		}
-		return a.flags.threads, nil
-	}
-	text := a.env(envThreads)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, usagef("%s: %q is no number of threads: use at least 1", envThreads, text)
-	}
-	return n, nil
 }
 
 // parsePasses splits a list of passes and refuses names that nobody knows.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// variables are the environment variables that stand in for flags.
+var variables = map[string]string{"device": envDevice, "threads": envThreads}
+
+// origin is where the value of a flag comes from.
+type origin uint8
+
+const (
+	fromDefault origin = iota
+	fromFile
+	fromEnvironment
+	fromFlag
+)
+
+func (o origin) String() string {
+	return [...]string{"default", "file", "environment", "flag"}[o]
+}
+
+// fillFlags gives the flags that were not on the command line the values of
+// their variables, else of the configuration file. Afterwards they count as
+// given.
+func (a *app) fillFlags(cmd *cobra.Command) error {
+	c, err := a.readConfig(cmd.Root())
+	if err != nil {
+		return err
+	}
+	a.config, a.origins = c, map[string]origin{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case err != nil:
+		case f.Changed:
+			a.origins[f.Name] = fromFlag
+		case variables[f.Name] != "" && a.env(variables[f.Name]) != "":
+			a.origins[f.Name] = fromEnvironment
+			err = a.fill(cmd, f, []string{a.env(variables[f.Name])})
+		default:
+			if texts, ok := c.of(cmd, f); ok {
+				a.origins[f.Name] = fromFile
+				err = a.fill(cmd, f, texts)
+			}
+		}
+	})
+	return err
+}
+
+// of is what the file says of a flag of cmd: its own, or one of a command
+// above it.
+func (c config) of(cmd *cobra.Command, f *pflag.Flag) ([]string, bool) {
+	for cmd.HasParent() && cmd.LocalFlags().Lookup(f.Name) != f {
+		cmd = cmd.Parent()
+	}
+	texts, ok := c.values[commandKey(cmd)][f.Name]
+	return texts, ok
+}
+
+func (a *app) fill(cmd *cobra.Command, f *pflag.Flag, texts []string) error {
+	for _, text := range texts {
+		if err := cmd.Flags().Set(f.Name, text); err != nil {
+			return usagef("%s: %q is no %s", a.said(f.Name), text, f.Value.Type())
+		}
+	}
+	return nil
+}
+
+// said is what a message calls a setting: the flag, the variable, or the key.
+func (a *app) said(flag string) string {
+	switch a.origins[flag] {
+	case fromEnvironment:
+		return variables[flag]
+	case fromFile:
+		return a.config.path + ": " + flag
+	}
+	return "--" + flag
+}
+
+// fileHint lists the settings of this command that the file gave: one of them
+// may be what is wrong though it stands on no command line.
+func (a *app) fileHint(err error) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(a.origins)) {
+		if a.origins[name] == fromFile {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || strings.Contains(err.Error(), a.config.path) {
+		return ""
+	}
+	return fmt.Sprintf("%s sets %s.\n", a.config.path, strings.Join(names, ", "))
+}
