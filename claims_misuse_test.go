@@ -43,7 +43,7 @@ var functions = map[string]any{
 	".Stack": sinter.Stack, ".Sym": sinter.Sym, ".Upsample": sinter.Upsample, ".VJP": sinter.VJP, ".Values": sinter.Values[float32], ".Weight": sinter.Weight,
 	".Where": sinter.Where, ".WithDevice": sinter.WithDevice, ".WithProfile": sinter.WithProfile, ".Zeros": sinter.Zeros,
 	"embed.Compile": embed.Compile, "embed.Cosine": embed.Cosine, "embed.Graph": embed.Graph, "embed.New": embed.New, "embed.NewReranker": embed.NewReranker,
-	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
+	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "hub.Names": hub.Names, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
 	"model.KnownPrompts": model.KnownPrompts, "model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
 	"safetensors.Open": safetensors.Open, "safetensors.OpenFile": safetensors.OpenFile, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,

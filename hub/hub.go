@@ -53,6 +53,22 @@ func Cache() string {
 	return filepath.Join(home, ".cache", "huggingface", "hub")
 }
 
+// Names are the models in the hub cache, sorted. That they are whole is not
+// checked.
+func Names() []string {
+	entries, err := os.ReadDir(Cache())
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries { // sorted by file name
+		if name, ok := strings.CutPrefix(e.Name(), "models--"); ok && e.IsDir() {
+			names = append(names, strings.Replace(name, "--", "/", 1))
+		}
+	}
+	return names
+}
+
 // hubName tells whether name can be a model's name there: one or two parts.
 func hubName(name string) bool {
 	parts := strings.Split(name, "/")

@@ -3,6 +3,7 @@ package hub
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,5 +104,16 @@ func TestCache(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
 	if got := Cache(); !strings.HasSuffix(filepath.ToSlash(got), "/.cache/huggingface/hub") {
 		t.Errorf("by default: %q", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	dir := cache(t, "models--b--x--y/refs/main", "models--a/refs/main", "datasets--c--d/refs/main", "models--file")
+	if got := Names(); !slices.Equal(got, []string{"a", "b/x--y"}) {
+		t.Errorf("%q", got)
+	}
+	t.Setenv("HF_HUB_CACHE", filepath.Join(dir, "nowhere"))
+	if got := Names(); len(got) != 0 {
+		t.Errorf("%q of no cache", got)
 	}
 }

@@ -89,6 +89,7 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
 	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
+	registerCompletions(root)
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

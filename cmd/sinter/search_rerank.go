@@ -45,12 +45,13 @@ type rerankOptions struct {
 
 // rerankOptions has the ranking give the second model enough to sort.
 func (a *app) rerankOptions(q *query, f rerankFlags) error {
-	if !f.on && f.model == "" {
+	given := a.origins["rerank-model"] != fromFile // a file only says which
+	if !f.on && (f.model == "" || !given) {
 		return nil
 	}
 	model := f.model
-	if model == "" {
-		model = a.env(envRerankModel)
+	if variable := a.env(envRerankModel); variable != "" && (model == "" || !given) {
+		model = variable
 	}
 	for _, name := range rerankers {
 		if model != "" {

@@ -105,6 +105,17 @@ zig: *.zig
 zsh: *.zsh .zlogin .zlogout .zprofile .zshenv .zshrc zlogin zlogout zprofile zshenv zshrc
 `
 
+// TypeNames are the kinds of files, sorted.
+func TypeNames() []string {
+	var names []string
+	for line := range strings.Lines(strings.TrimSpace(typeTable)) {
+		name, _, _ := strings.Cut(line, ":")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Types choose files by kind. The zero value chooses all.
 type Types struct {
 	wanted, unwanted []glob
