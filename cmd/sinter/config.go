@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -56,8 +55,9 @@ func (a *app) configPath() (path string, named bool) {
 
 // config is what the file says: values as a flag reads them.
 type config struct {
-	path   string
-	values map[string]map[string][]string // by path of the command ("" for all), then by flag
+	path    string
+	missing error                          // why it was not read
+	values  map[string]map[string][]string // by path of the command ("" for all), then by flag
 }
 
 // readConfig reads the file, if there is one, against the flags of all commands.
@@ -69,7 +69,8 @@ func (a *app) readConfig(root *cobra.Command) (config, error) {
 	}
 	file, err := os.Open(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named:
+	case err != nil && !named: // as where the home belongs to somebody else
+		c.missing = err
 		return c, nil
 	case err != nil:
 		return c, fmt.Errorf("configuration: %w", err)

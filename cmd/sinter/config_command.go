@@ -1,8 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -20,7 +21,7 @@ type setting struct {
 
 type settingList struct {
 	File     string    `json:"file"`
-	Exists   bool      `json:"exists"`
+	Read     bool      `json:"read"`
 	Settings []setting `json:"settings"`
 }
 
@@ -62,10 +63,7 @@ names of flags, those of one command in a table of its name:
 // those of the command of, and what the file says of others.
 func (a *app) listSettings(cmd, of *cobra.Command) settingList {
 	root := cmd.Root()
-	list := settingList{File: a.config.path}
-	if _, err := os.Stat(list.File); err == nil {
-		list.Exists = true
-	}
+	list := settingList{File: a.config.path, Read: a.config.path != "" && a.config.missing == nil}
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		list.Settings = append(list.Settings, setting{"", f.Name, f.Value.String(), a.origins[f.Name].String()})
 	})
@@ -113,10 +111,12 @@ func (a *app) printSettings(list settingList) error {
 	switch {
 	case list.File == "":
 		fmt.Fprintf(out, "No configuration file: there is no home folder, and %s is not set.\n\n", envConfig)
-	case list.Exists:
-		fmt.Fprintf(out, "Configuration file %s\n\n", list.File)
-	default:
+	case errors.Is(a.config.missing, fs.ErrNotExist):
 		fmt.Fprintf(out, "Configuration file %s, which does not exist\n\n", list.File)
+	case !list.Read:
+		fmt.Fprintf(out, "Configuration file not read: %v\n\n", a.config.missing)
+	default:
+		fmt.Fprintf(out, "Configuration file %s\n\n", list.File)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tFROM")

@@ -33,8 +33,8 @@ func TestConfigPrecedence(t *testing.T) {
 	file := configFile(t, "threads = 3\ndevice = 'interp'\ndtype = 'int8'\n[search]\ntop = 7\nglob = ['!a', 'b c']\n[bench]\nisa = ['avx2']\n[bench.gemm]\ndraw = 5\n")
 	env := environment{"SINTER_CONFIG": file, "SINTER_DEVICE": "cpu", "SINTER_CPU": "generic"}
 	list := settingsOf(t, env, "--dtype", "bf16", "search")
-	if list.File != file || !list.Exists {
-		t.Errorf("file %q, %v", list.File, list.Exists)
+	if list.File != file || !list.Read {
+		t.Errorf("file %q, %v", list.File, list.Read)
 	}
 	for _, want := range []setting{
 		{"", "threads", "3", "file"}, {"", "device", "cpu", "environment"}, {"", "dtype", "bf16", "flag"}, {"", "json", "true", "flag"},
@@ -48,8 +48,8 @@ func TestConfigPrecedence(t *testing.T) {
 	if text := func() string { _, out, _ := runCommand(t, env, "", "config"); return out }(); strings.Contains(text, "no-ignore") || !strings.Contains(text, "bench gemm draw") {
 		t.Errorf("%s", text)
 	}
-	if list := settingsOf(t, nil); list.File != "" || list.Exists {
-		t.Errorf("%+v without a home", list)
+	if list := settingsOf(t, environment{"SINTER_CONFIG": ""}); list.Read {
+		t.Errorf("%+v without a file", list)
 	}
 }
 
