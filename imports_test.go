@@ -37,6 +37,7 @@ internal/modeltest
 model
 embed
 model/minilm
+optim
 bench
 cmd/sinter examples
 `

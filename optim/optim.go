@@ -1,0 +1,313 @@
+// Package optim trains: from a loss it makes the graph of a step that changes
+// parameters along its gradient. Parameters, and what a method remembers of
+// them, are Variables; the step is compiled with everything else into one
+// program.
+//
+//	o, err := optim.New(optim.Options{}, optim.Group{Params: params, Method: optim.AdamW{}})
+//	rate := sinter.Input("rate", sinter.F32)
+//	step, err := sinter.Compile(sinter.Capture(append(o.Update(loss, rate), loss)...), sinter.Options{})
+//	...
+//	step.Run(ctx, map[string]sinter.Tensor{"x": x, "y": y, "rate": sinter.Of([]float32{schedule(i)})})
+//
+// The formulas are those of PyTorch, and give its numbers.
+package optim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sinterml/sinter"
+)
+
+// Method says how a parameter follows its gradient: SGD, Adam, AdamW, RMSprop,
+// Adagrad or Muon.
+type Method interface {
+	// check refuses settings, and parameters that the method is not for.
+	check(p sinter.Tensor) error
+	// state names what is remembered of each parameter, tensors of its shape
+	// that start at a value.
+	state() []slot
+	// update gives the new parameter and the new state from the old.
+	update(s step) (param sinter.Tensor, state []sinter.Tensor)
+}
+
+// slot is a tensor remembered of each parameter.
+type slot struct {
+	name  string
+	start float64
+}
+
+// step is what a method sees of one parameter.
+type step struct {
+	param, grad sinter.Tensor
+	state       []sinter.Tensor
+	rate        sinter.Tensor // the learning rate, of the parameter's dtype and rank 0
+	number      sinter.Tensor // of the step, from 1, likewise
+}
+
+// Group is parameters that share a method.
+type Group struct {
+	Params []*sinter.Variable // F32 or F64
+	Method Method
+	// Scale multiplies the learning rate for this group; 0: 1.
+	Scale float64
+}
+
+// Options are about all groups together. The zero value does nothing special.
+type Options struct {
+	// ClipNorm scales all gradients down together where their norm, the root of
+	// the sum of all squares, is larger; 0: never.
+	ClipNorm float64
+	// ClipValue brings every element of a gradient between -ClipValue and
+	// ClipValue, before ClipNorm; 0: never.
+	ClipValue float64
+	// Accumulate is how many gradients one update averages: all but the last
+	// come by Accumulate. 0: 1.
+	Accumulate int
+	// Average keeps an exponential moving average of the parameters, of which
+	// each update keeps this share, such as 0.999; 0: none.
+	Average float64
+}
+
+// Optimizer changes parameters. The zero Optimizer is an error when used.
+type Optimizer struct {
+	options Options
+	count  *sinter.Variable // updates done, I64
+	params []*param
+}
+
+// param is a parameter with what is remembered of it.
+type param struct {
+	v       *sinter.Variable
+	group   Group
+	state   []*sinter.Variable
+	sum     *sinter.Variable // of gradients, where several are averaged
+	average *sinter.Variable
+}
+
+var errZero = errors.New("optim: the zero Optimizer has no parameters: make one with New")
+
+// New makes an optimizer of at least one parameter. A parameter may be in one
+// group only.
+func New(o Options, groups ...Group) (*Optimizer, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("optim: %w", err)
+	}
+	opt := &Optimizer{options: o, count: sinter.NewVariable("optim.count", sinter.Of([]int64{0}).Sum())}
+	seen := map[*sinter.Variable]bool{}
+	for i, g := range groups {
+		if g.Method == nil {
+			return nil, fmt.Errorf("optim: group %d has no method: use SGD, Adam, AdamW, RMSprop, Adagrad or Muon", i)
+		}
+		if !(g.Scale >= 0) {
+			return nil, fmt.Errorf("optim: group %d: the learning rate is scaled by %v", i, g.Scale)
+		}
+		for _, v := range g.Params {
+			if seen[v] {
+				return nil, fmt.Errorf("optim: parameter %q comes twice", v.Name())
+			}
+			seen[v] = true
+			p, err := o.param(v, g)
+			if err != nil {
+				return nil, fmt.Errorf("optim: parameter %q: %w", v.Name(), err)
+			}
+			opt.params = append(opt.params, p)
+		}
+	}
+	if len(opt.params) == 0 {
+		return nil, errors.New("optim: no parameters")
+	}
+	return opt, nil
+}
+
+func (o Options) check() error {
+	switch {
+	case !(o.ClipNorm >= 0):
+		return fmt.Errorf("ClipNorm is %v: use a positive norm, or 0 for no clipping", o.ClipNorm)
+	case !(o.ClipValue >= 0):
+		return fmt.Errorf("ClipValue is %v: use a positive limit, or 0 for no clipping", o.ClipValue)
+	case o.Accumulate < 0:
+		return fmt.Errorf("Accumulate is %d: use at least 1, or 0 for 1", o.Accumulate)
+	case !(o.Average >= 0 && o.Average < 1):
+		return fmt.Errorf("Average is %v: want at least 0 and less than 1", o.Average)
+	}
+	return nil
+}
+
+func (o Options) param(v *sinter.Variable, g Group) (*param, error) {
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	x := v.Tensor()
+	if dt := x.DType(); dt != sinter.F32 && dt != sinter.F64 {
+		return nil, fmt.Errorf("it is %v: want f32 or f64", dt)
+	}
+	if err := g.Method.check(x); err != nil {
+		return nil, err
+	}
+	p := &param{v: v, group: g}
+	for _, s := range g.Method.state() {
+		p.state = append(p.state, like(s.name+"."+v.Name(), x, s.start))
+	}
+	if o.Accumulate > 1 {
+		p.sum = like("sum."+v.Name(), x, 0)
+	}
+	if o.Average > 0 {
+		p.average = sinter.NewVariable("average."+v.Name(), x)
+	}
+	return p, nil
+}
+
+// like is a variable of the shape of x, filled with a value.
+func like(name string, x sinter.Tensor, v float64) *sinter.Variable {
+	return sinter.NewVariable(name, sinter.Full(x.DType(), v, x.Shape()...))
+}
+
+// State lists what the optimizer remembers, for checkpoints: the number of
+// updates, then by parameter, in the order of the groups.
+func (o *Optimizer) State() []*sinter.Variable {
+	if o == nil || o.count == nil {
+		return nil
+	}
+	all := []*sinter.Variable{o.count}
+	for _, p := range o.params {
+		all = append(all, p.state...)
+		if p.sum != nil {
+			all = append(all, p.sum)
+		}
+		if p.average != nil {
+			all = append(all, p.average)
+		}
+	}
+	return all
+}
+
+// Averages are the moving averages of the parameters, in the order of the
+// groups; nil where none are kept.
+func (o *Optimizer) Averages() []*sinter.Variable {
+	if o == nil || o.options.Average == 0 {
+		return nil
+	}
+	all := make([]*sinter.Variable, len(o.params))
+	for i, p := range o.params {
+		all[i] = p.average
+	}
+	return all
+}
+
+// gradients of the loss, divided by the number that are averaged.
+func (o *Optimizer) gradients(loss sinter.Tensor) []sinter.Tensor {
+	wrt := make([]sinter.Tensor, len(o.params))
+	for i, p := range o.params {
+		wrt[i] = p.v.Tensor()
+	}
+	if n := o.options.Accumulate; n > 1 {
+		loss = loss.Mul(sinter.Scalar(1 / float64(n)))
+	}
+	return sinter.Grad(loss, wrt...)
+}
+
+// Accumulate gives the assignments that keep the gradient of loss for the next
+// Update: outputs of a program of its own.
+func (o *Optimizer) Accumulate(loss sinter.Tensor) ([]sinter.Tensor, error) {
+	switch {
+	case o == nil || o.count == nil:
+		return nil, errZero
+	case o.options.Accumulate < 2:
+		return nil, errors.New("optim: set Options.Accumulate to the number of gradients that an update averages")
+	}
+	all := make([]sinter.Tensor, len(o.params))
+	for i, g := range o.gradients(loss) {
+		sum := o.params[i].sum
+		all[i] = sum.Assign(sum.Tensor().Add(g))
+	}
+	return all, firstErr(all)
+}
+
+// Update gives the assignments of a step along the gradient of loss, a float of
+// one element: outputs of the program that does it. rate is the learning rate,
+// a float of one element: an Input, so that no change of it compiles anew.
+func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
+	if o == nil || o.count == nil {
+		return nil, errZero
+	}
+	grads := o.gradients(loss)
+	if err := firstErr(append(grads, rate)); err != nil {
+		return nil, err
+	}
+	var all []sinter.Tensor
+	if o.options.Accumulate > 1 {
+		for i, p := range o.params {
+			grads[i] = grads[i].Add(p.sum.Tensor())
+			all = append(all, p.sum.Assign(sinter.Full(grads[i].DType(), 0, grads[i].Shape()...)))
+		}
+	}
+	grads = o.clip(grads)
+	number := o.count.Tensor().Add(sinter.Scalar(1))
+	all = append(all, o.count.Assign(number))
+	rate = rate.Reshape()
+	for i, p := range o.params {
+		dt := grads[i].DType()
+		s := step{param: p.v.Tensor(), grad: grads[i], rate: rate.Cast(dt), number: number.Cast(dt)}
+		if p.group.Scale > 0 {
+			s.rate = s.rate.Mul(sinter.Scalar(p.group.Scale))
+		}
+		for _, v := range p.state {
+			s.state = append(s.state, v.Tensor())
+		}
+		param, state := p.group.Method.update(s)
+		all = append(all, p.v.Assign(param))
+		for j, x := range state {
+			all = append(all, p.state[j].Assign(x))
+		}
+		if p.average != nil {
+			all = append(all, p.average.Assign(mix(p.average.Tensor(), param, o.options.Average)))
+		}
+	}
+	return all, firstErr(all)
+}
+
+// mix is share of a and the rest of b.
+func mix(a, b sinter.Tensor, share float64) sinter.Tensor {
+	return a.Mul(sinter.Scalar(share)).Add(b.Mul(sinter.Scalar(1 - share)))
+}
+
+func firstErr(all []sinter.Tensor) error {
+	for _, x := range all {
+		if err := x.Err(); err != nil {
+			return fmt.Errorf("optim: %w", err)
+		}
+	}
+	return nil
+}
+
+// clip bounds the gradients as the options say.
+func (o *Optimizer) clip(grads []sinter.Tensor) []sinter.Tensor {
+	if c := o.options.ClipValue; c > 0 {
+		for i, g := range grads {
+			grads[i] = g.Clamp(-c, c)
+		}
+	}
+	if o.options.ClipNorm == 0 {
+		return grads
+	}
+	// PyTorch adds 1e-6 to the norm before it divides.
+	scale := sinter.Scalar(o.options.ClipNorm).Cast(grads[0].DType()).Div(Norm(grads...).Cast(grads[0].DType()).Add(sinter.Scalar(1e-6))).Minimum(sinter.Scalar(1))
+	for i, g := range grads {
+		grads[i] = g.Mul(scale.Cast(g.DType()))
+	}
+	return grads
+}
+
+// Norm is the root of the sum of the squares of all elements.
+func Norm(x ...sinter.Tensor) sinter.Tensor {
+	sum := sinter.Scalar(0)
+	for i, g := range x {
+		s := g.Square().Sum()
+		if i > 0 {
+			s = sum.Add(s.Cast(sum.DType()))
+		}
+		sum = s
+	}
+	return sum.Sqrt()
+}
