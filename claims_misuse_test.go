@@ -22,6 +22,7 @@ import (
 	"github.com/sinterml/sinter/embed"
 	"github.com/sinterml/sinter/hub"
 	"github.com/sinterml/sinter/model"
+	"github.com/sinterml/sinter/optim"
 	"github.com/sinterml/sinter/safetensors"
 	"github.com/sinterml/sinter/tokenizer"
 )
@@ -46,6 +47,8 @@ var functions = map[string]any{
 	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "hub.Names": hub.Names, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
 	"model.KnownPrompts": model.KnownPrompts, "model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
 	"safetensors.Open": safetensors.Open, "safetensors.OpenFile": safetensors.OpenFile, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
+	"optim.Constant": optim.Constant, "optim.Cosine": optim.Cosine, "optim.Linear": optim.Linear, "optim.New": optim.New, "optim.Norm": optim.Norm,
+	"optim.OneCycle": optim.OneCycle, "optim.Steps": optim.Steps, "optim.Warmup": optim.Warmup,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,
 }
 
@@ -62,13 +65,15 @@ var receivers = map[string][]any{
 	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
 	"model.Pooling":      {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
 	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
+	"optim.Optimizer": {(*optim.Optimizer)(nil), &optim.Optimizer{}}, "optim.Plateau": {&optim.Plateau{}},
+	"optim.Adam": {optim.Adam{}}, "optim.AdamW": {optim.AdamW{}}, "optim.SGD": {optim.SGD{}}, "optim.RMSprop": {optim.RMSprop{}}, "optim.Adagrad": {optim.Adagrad{}}, "optim.Muon": {optim.Muon{}},
 	"safetensors.Error": {&safetensors.Error{}}, "hub.Folder": {hub.Folder(""), hub.Folder("\x00")},
 }
 
 // Every exported function, and every exported type with methods, is in the
 // tables above.
 func TestMisuseTablesAreComplete(t *testing.T) {
-	for _, dir := range []string{".", "embed", "hub", "model", "safetensors", "tokenizer"} {
+	for _, dir := range []string{".", "embed", "hub", "model", "optim", "safetensors", "tokenizer"} {
 		prefix := strings.TrimPrefix(dir, ".") + "."
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

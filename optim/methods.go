@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -67,7 +68,7 @@ type SGD struct {
 
 func (m SGD) check(sinter.Tensor) error {
 	if m.Nesterov && (m.Momentum <= 0 || m.Dampening != 0) {
-		return fmt.Errorf("Nesterov needs momentum and no dampening")
+		return errors.New("momentum and no dampening are what Nesterov needs")
 	}
 	return firstOf(within("Momentum", m.Momentum, 0, 1), within("Dampening", m.Dampening, 0, 1), within("WeightDecay", m.WeightDecay, 0, math.Inf(1)))
 }

@@ -72,8 +72,8 @@ type Options struct {
 // Optimizer changes parameters. The zero Optimizer is an error when used.
 type Optimizer struct {
 	options Options
-	count  *sinter.Variable // updates done, I64
-	params []*param
+	count   *sinter.Variable // updates done, I64
+	params  []*param
 }
 
 // param is a parameter with what is remembered of it.
@@ -123,13 +123,13 @@ func New(o Options, groups ...Group) (*Optimizer, error) {
 func (o Options) check() error {
 	switch {
 	case !(o.ClipNorm >= 0):
-		return fmt.Errorf("ClipNorm is %v: use a positive norm, or 0 for no clipping", o.ClipNorm)
+		return fmt.Errorf("a norm of %v clips nothing: use a positive norm, or 0 for no clipping", o.ClipNorm)
 	case !(o.ClipValue >= 0):
-		return fmt.Errorf("ClipValue is %v: use a positive limit, or 0 for no clipping", o.ClipValue)
+		return fmt.Errorf("a limit of %v clips nothing: use a positive limit, or 0 for no clipping", o.ClipValue)
 	case o.Accumulate < 0:
-		return fmt.Errorf("Accumulate is %d: use at least 1, or 0 for 1", o.Accumulate)
+		return fmt.Errorf("gradients are averaged over %d: use at least 1, or 0 for 1", o.Accumulate)
 	case !(o.Average >= 0 && o.Average < 1):
-		return fmt.Errorf("Average is %v: want at least 0 and less than 1", o.Average)
+		return fmt.Errorf("an average that keeps %v: want at least 0 and less than 1", o.Average)
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (o *Optimizer) Accumulate(loss sinter.Tensor) ([]sinter.Tensor, error) {
 
 // Update gives the assignments of a step along the gradient of loss, a float of
 // one element: outputs of the program that does it. rate is the learning rate,
-// a float of one element: an Input, so that no change of it compiles anew.
+// a float of rank 0: an Input, so that no change of it compiles anew.
 func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 	if o == nil || o.count == nil {
 		return nil, errZero
@@ -234,6 +234,9 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 	grads := o.gradients(loss)
 	if err := firstErr(append(grads, rate)); err != nil {
 		return nil, err
+	}
+	if rate.Rank() != 0 || !rate.DType().IsFloat() {
+		return nil, fmt.Errorf("optim: the learning rate is %v%v, want a float of rank 0", rate.DType(), rate.Shape())
 	}
 	var all []sinter.Tensor
 	if o.options.Accumulate > 1 {
@@ -245,7 +248,6 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 	grads = o.clip(grads)
 	number := o.count.Tensor().Add(sinter.Scalar(1))
 	all = append(all, o.count.Assign(number))
-	rate = rate.Reshape()
 	for i, p := range o.params {
 		dt := grads[i].DType()
 		s := step{param: p.v.Tensor(), grad: grads[i], rate: rate.Cast(dt), number: number.Cast(dt)}

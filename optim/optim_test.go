@@ -1,0 +1,153 @@
+package optim_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/optim"
+)
+
+func TestNewRefuses(t *testing.T) {
+	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2}, 2))
+	whole := sinter.NewVariable("n", sinter.Of([]int32{1}))
+	of := func(m optim.Method, v ...*sinter.Variable) []optim.Group {
+		return []optim.Group{{Params: v, Method: m}}
+	}
+	for _, c := range []struct {
+		o      optim.Options
+		groups []optim.Group
+		want   string
+	}{
+		{optim.Options{}, nil, "no parameters"},
+		{optim.Options{}, of(nil, v), "no method"},
+		{optim.Options{}, of(optim.SGD{}, v, v), `"v" comes twice`},
+		{optim.Options{}, of(optim.SGD{}, whole), `"n": it is i32`},
+		{optim.Options{}, of(optim.SGD{}, nil), "zero Variable"},
+		{optim.Options{}, of(optim.Muon{}, v), "rank 1"},
+		{optim.Options{}, of(optim.SGD{Momentum: 1}, v), "Momentum is 1"},
+		{optim.Options{}, of(optim.SGD{Nesterov: true}, v), "what Nesterov needs"},
+		{optim.Options{}, of(optim.AdamW{Beta2: -1}, v), "Beta2 is -1"},
+		{optim.Options{}, of(optim.Adam{WeightDecay: math.NaN()}, v), "WeightDecay is NaN"},
+		{optim.Options{}, of(optim.RMSprop{Alpha: 2}, v), "Alpha is 2"},
+		{optim.Options{}, of(optim.Adagrad{Initial: -1}, v), "Initial is -1"},
+		{optim.Options{}, []optim.Group{{Params: []*sinter.Variable{v}, Method: optim.SGD{}, Scale: -1}}, "scaled by -1"},
+		{optim.Options{ClipNorm: -1}, of(optim.SGD{}, v), "norm of -1"},
+		{optim.Options{ClipValue: math.NaN()}, of(optim.SGD{}, v), "limit of NaN"},
+		{optim.Options{Accumulate: -1}, of(optim.SGD{}, v), "averaged over -1"},
+		{optim.Options{Average: 1}, of(optim.SGD{}, v), "keeps 1"},
+	} {
+		if _, err := optim.New(c.o, c.groups...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestUpdateRefuses(t *testing.T) {
+	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2}, 2))
+	o, err := optim.New(optim.Options{}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.SGD{Momentum: 0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := sinter.Scalar(1)
+	for name, f := range map[string]func() ([]sinter.Tensor, error){
+		"the zero Optimizer":             func() ([]sinter.Tensor, error) { return new(optim.Optimizer).Update(v.Tensor().Sum(), rate) },
+		"accumulates":                    func() ([]sinter.Tensor, error) { return new(optim.Optimizer).Accumulate(v.Tensor().Sum()) },
+		"want one float":                 func() ([]sinter.Tensor, error) { return o.Update(v.Tensor(), rate) },
+		"does not depend on it":          func() ([]sinter.Tensor, error) { return o.Update(sinter.Of([]float32{1}).Sum(), rate) },
+		"zero Tensor":                    func() ([]sinter.Tensor, error) { return o.Update(v.Tensor().Sum(), sinter.Tensor{}) },
+		"set Options.Accumulate":         func() ([]sinter.Tensor, error) { return o.Accumulate(v.Tensor().Sum()) },
+		"f32[2], want a float of rank 0": func() ([]sinter.Tensor, error) { return o.Update(v.Tensor().Sum(), v.Tensor()) },
+	} {
+		want := name
+		if name == "accumulates" {
+			want = "the zero Optimizer"
+		}
+		if all, err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v, want %q", all, err, want)
+		}
+	}
+}
+
+func TestStateNames(t *testing.T) {
+	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2}, 2))
+	o, err := optim.New(optim.Options{Accumulate: 2, Average: 0.5}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.AdamW{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range o.State() {
+		names = append(names, s.Name())
+	}
+	if got := strings.Join(names, " "); got != "optim.count adam.mean.v adam.square.v sum.v average.v" {
+		t.Error(got)
+	}
+	if new(optim.Optimizer).State() != nil || new(optim.Optimizer).Averages() != nil {
+		t.Error("the zero Optimizer has state")
+	}
+}
+
+// Gradients far too large are brought down together, and one by one.
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		o    optim.Options
+		want [2]float64 // what is taken from each parameter
+	}{
+		{optim.Options{}, [2]float64{3, 4}}, {optim.Options{ClipNorm: 10}, [2]float64{3, 4}},
+		{optim.Options{ClipNorm: 1}, [2]float64{0.6, 0.8}}, {optim.Options{ClipValue: 3.5}, [2]float64{3, 3.5}},
+		{optim.Options{ClipValue: 3, ClipNorm: 3 * math.Sqrt2 / 2}, [2]float64{1.5, 1.5}},
+	} {
+		a, b := sinter.NewVariable("a", sinter.Of([]float64{0}, 1)), sinter.NewVariable("b", sinter.Of([]float32{0}, 1))
+		o, err := optim.New(c.o, optim.Group{Params: []*sinter.Variable{a, b}, Method: optim.SGD{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss := a.Tensor().Mul(sinter.Scalar(3)).Add(b.Tensor().Cast(sinter.F64).Mul(sinter.Scalar(4))).Sum()
+		updates, err := o.Update(loss, sinter.Scalar(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sinter.Eval(context.Background(), updates...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := sinter.Values[float64](context.Background(), sinter.Concat(0, a.Tensor(), b.Tensor().Cast(sinter.F64)))
+		if err != nil || math.Abs(got[0]+c.want[0]) > 1e-5 || math.Abs(got[1]+c.want[1]) > 1e-5 {
+			t.Errorf("%+v: %v, %v, want less %v", c.o, got, err, c.want)
+		}
+	}
+}
+
+// A line through four points, by a step that is compiled once and run with a
+// learning rate that falls.
+func Example() {
+	x, y := sinter.Of([]float32{-1, 0, 1, 2}, 4), sinter.Of([]float32{-4, -1, 2, 5}, 4)
+	w, b := sinter.NewVariable("w", sinter.Of([]float32{0})), sinter.NewVariable("b", sinter.Of([]float32{0}))
+	loss := sinter.MSE(x.Mul(w.Tensor()).Add(b.Tensor()), y)
+	o, err := optim.New(optim.Options{}, optim.Group{Params: []*sinter.Variable{w, b}, Method: optim.Adam{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	updates, err := o.Update(loss, sinter.Input("rate", sinter.F32))
+	if err != nil {
+		log.Fatal(err)
+	}
+	step, err := sinter.Compile(sinter.Capture(updates...), sinter.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer step.Close()
+	ctx, rate := context.Background(), optim.Cosine(0.3, 0, 300)
+	for i := range 300 {
+		in := map[string]sinter.Tensor{"rate": sinter.Of([]float32{float32(rate(i))}).Sum()}
+		if _, err := step.Run(ctx, in); err != nil {
+			log.Fatal(err)
+		}
+	}
+	line, err := sinter.Values[float32](ctx, sinter.Stack(0, w.Tensor(), b.Tensor()))
+	fmt.Printf("%.3f %v\n", line, err)
+	// Output: [3.000 -1.000] <nil>
+}
