@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/rangetable"
 )
 
 // maxCluster is up to how many bytes, exclusively, Precompiled looks at the
@@ -12,8 +14,8 @@ const maxCluster = 6
 // clusterEnd is the end of the cluster that starts at text[i], as far as it
 // matters here: a cluster of maxCluster bytes or more is looked at character by
 // character, so that where such clusters end makes no difference. The rules
-// for flags, emoji joined to one and Indic conjuncts make such clusters alone.
-// Rules are those of Unicode Standard Annex 29.
+// for flags and emoji joined to one make no others and are left out. Rules are
+// those of Unicode Standard Annex 29.
 func clusterEnd(text []byte, i int) int {
 	r, size := utf8.DecodeRune(text[i:])
 	i += size
@@ -26,16 +28,61 @@ func clusterEnd(text []byte, i int) int {
 	if breaksClusters(r) {
 		return i
 	}
+	var c conjunct
+	c.add(r)
 	for i < len(text) {
 		next, size := utf8.DecodeRune(text[i:])
-		if !extendsCluster(next) && !(isPrepend(r) && !breaksClusters(next)) && !joinsHangul(r, next) {
+		joins := extendsCluster(next) || isPrepend(r) && !breaksClusters(next) || joinsHangul(r, next) || c.joins(next)
+		if !joins {
 			break
 		}
+		c.add(next)
 		i += size
 		r = next
 	}
 	return i
 }
+
+// conjunct follows whether an Indic consonant and a virama have been seen,
+// which the next consonant joins.
+type conjunct int
+
+const (
+	noConjunct conjunct = iota
+	afterConsonant
+	afterVirama
+)
+
+func (c *conjunct) add(r rune) {
+	switch {
+	case r < 0x300:
+		*c = noConjunct
+	case unicode.Is(conjunctConsonants, r):
+		*c = afterConsonant
+	case unicode.Is(conjunctViramas, r) && *c != noConjunct:
+		*c = afterVirama
+	case unicode.Is(unicode.Mc, r) && !unicode.Is(unicode.Other_Grapheme_Extend, r):
+		*c = noConjunct
+	}
+}
+
+func (c *conjunct) joins(r rune) bool {
+	return *c == afterVirama && unicode.Is(conjunctConsonants, r)
+}
+
+// The characters of the property Indic_Conjunct_Break.
+var (
+	conjunctViramas    = rangetable.New(0x94D, 0x9CD, 0xACD, 0xB4D, 0xC4D, 0xD4D)
+	conjunctConsonants = &unicode.RangeTable{R16: []unicode.Range16{
+		{Lo: 0x915, Hi: 0x939, Stride: 1}, {Lo: 0x958, Hi: 0x95F, Stride: 1}, {Lo: 0x978, Hi: 0x97F, Stride: 1},
+		{Lo: 0x995, Hi: 0x9A8, Stride: 1}, {Lo: 0x9AA, Hi: 0x9B0, Stride: 1}, {Lo: 0x9B2, Hi: 0x9B2, Stride: 1}, {Lo: 0x9B6, Hi: 0x9B9, Stride: 1},
+		{Lo: 0x9DC, Hi: 0x9DD, Stride: 1}, {Lo: 0x9DF, Hi: 0x9DF, Stride: 1}, {Lo: 0x9F0, Hi: 0x9F1, Stride: 1},
+		{Lo: 0xA95, Hi: 0xAA8, Stride: 1}, {Lo: 0xAAA, Hi: 0xAB0, Stride: 1}, {Lo: 0xAB2, Hi: 0xAB3, Stride: 1}, {Lo: 0xAB5, Hi: 0xAB9, Stride: 1}, {Lo: 0xAF9, Hi: 0xAF9, Stride: 1},
+		{Lo: 0xB15, Hi: 0xB28, Stride: 1}, {Lo: 0xB2A, Hi: 0xB30, Stride: 1}, {Lo: 0xB32, Hi: 0xB33, Stride: 1}, {Lo: 0xB35, Hi: 0xB39, Stride: 1},
+		{Lo: 0xB5C, Hi: 0xB5D, Stride: 1}, {Lo: 0xB5F, Hi: 0xB5F, Stride: 1}, {Lo: 0xB71, Hi: 0xB71, Stride: 1},
+		{Lo: 0xC15, Hi: 0xC28, Stride: 1}, {Lo: 0xC2A, Hi: 0xC39, Stride: 1}, {Lo: 0xC58, Hi: 0xC5A, Stride: 1}, {Lo: 0xD15, Hi: 0xD3A, Stride: 1},
+	}}
+)
 
 // breaksClusters tells whether r stands alone: controls and the like.
 func breaksClusters(r rune) bool {

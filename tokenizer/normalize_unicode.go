@@ -140,7 +140,18 @@ func (m *mapped) putLower(r rune, at int) {
 type stripAccents struct{}
 
 func (stripAccents) normalize(m *mapped) {
-	m.filter(func(r rune) bool { return !unicode.IsMark(r) })
+	m.filter(func(r rune) bool { return !isAccent(r) })
+}
+
+// isAccent tells whether r is a mark of any kind, in Unicode 9.
+func isAccent(r rune) bool {
+	switch {
+	case r < 0x300:
+		return false
+	case unicode.IsMark(r):
+		return unicode.Is(normalizable, r) && r != 0x111C9
+	}
+	return unicode.Is(movedFromAccent, r)
 }
 
 // nmt is the cleaning of SentencePiece: some control characters go, and what

@@ -16,8 +16,9 @@ import (
 // unicodeSpace is \s within brackets, which package regexp takes for ASCII's.
 const unicodeSpace = `\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}`
 
-// unicodeWord is \w within brackets; Oniguruma's has all numbers.
-const unicodeWord = `\p{L}\p{M}\p{N}\p{Pc}`
+// unicodeWord is \w within brackets; Oniguruma's has the fractions and
+// superscripts of Latin-1, though not the others, and letters in circles.
+const unicodeWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}`
 
 // unicodeEscapes are the escapes that are wider in Unicode than in ASCII.
 var unicodeEscapes = map[byte]string{'s': unicodeSpace, 'w': unicodeWord, 'd': `\p{Nd}`}

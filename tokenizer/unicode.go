@@ -14,8 +14,13 @@ import (
 var (
 	assigned = rangetable.Assigned("8.0.0")
 
+	// normalizable are the characters that normalisation forms know in the
+	// reference implementation, which has those of Unicode 9.
+	normalizable = rangetable.Assigned("9.0.0")
+
 	movedToMark     = rangetable.New(0x1885, 0x1886, 0xA9BD, 0x111C9)
 	movedFromMark   = rangetable.New(0x1734)
+	movedFromAccent = rangetable.New(0x1CF2, 0x1CF3)
 	movedFromPunct  = rangetable.New(0x166D, 0x111C9)
 	privateAndOther = []*unicode.RangeTable{unicode.Co, unicode.Cc, unicode.Cf}
 )
