@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,4 +47,48 @@ func BenchmarkEncode(b *testing.B) {
 			tok.Encode(text)
 		}
 	})
+}
+
+// BenchmarkTrained encodes a Go file and prose of many languages with small
+// tokenizers of each kind. Their vocabularies are small, so that words fall
+// into more tokens than a published model's do.
+func BenchmarkTrained(b *testing.B) {
+	var texts []string
+	readGzipJSON(b, "testdata/texts.json.gz", &texts)
+	code, err := os.ReadFile("pretokenize_pattern.go")
+	if err != nil {
+		b.Fatal(err)
+	}
+	prose := strings.Join(texts, "\n")
+	for _, name := range []string{"gpt2", "llama3", "o200k", "modernbert", "llama2", "gemma", "xlmr", "distilbert"} {
+		tok := trained(b, name)
+		for _, c := range []struct{ name, text string }{
+			{"code", strings.Repeat(string(code), 1<<20/len(code))},
+			{"languages", strings.Repeat(prose, 1<<20/len(prose))},
+		} {
+			b.Run(name+"/"+c.name, func(b *testing.B) {
+				b.SetBytes(int64(len(c.text)))
+				for b.Loop() {
+					tok.Encode(c.text)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkOneLetter is one word of so many letters: time must grow about as
+// the length does.
+func BenchmarkOneLetter(b *testing.B) {
+	for _, name := range []string{"gpt2", "llama2", "xlmr", "distilbert"} {
+		tok := trained(b, name)
+		for _, size := range []int{1 << 14, 1 << 20} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				text := strings.Repeat("a", size)
+				b.SetBytes(int64(size))
+				for b.Loop() {
+					tok.Encode(text)
+				}
+			})
+		}
+	}
 }

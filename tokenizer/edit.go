@@ -38,6 +38,12 @@ func (e *editor) put(r rune, n int) {
 	e.drop(1 - n)
 }
 
+// keep leaves the next n bytes of the text as they are.
+func (e *editor) keep(n int) {
+	e.m.copyRange(e.at, e.at+n)
+	e.at += n
+}
+
 // drop passes over n characters of the text.
 func (e *editor) drop(n int) {
 	for ; n > 0 && e.at < len(e.m.text); n-- {

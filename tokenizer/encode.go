@@ -230,8 +230,16 @@ func (t *Tokenizer) splitPieces(m *mapped, part span, limit int, s *scratch, out
 func (t *Tokenizer) wordPieces(m *mapped, start, end int, s *scratch, out []piece) []piece {
 	first := len(out)
 	out = t.model.tokenize(m.text[start:end], out, &s.model)
-	for i := first; i < len(out); i++ {
-		p := &out[i]
+	added := out[first:]
+	if m.origin == nil && !t.cutsRunes {
+		for i := range added {
+			added[i].start += start
+			added[i].end += start
+		}
+		return out
+	}
+	for i := range added {
+		p := &added[i]
 		p.start, p.end = m.sourceStart(start+p.start), m.sourceEnd(start+p.end)
 	}
 	return out

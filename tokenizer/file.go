@@ -94,10 +94,12 @@ func (t *Tokenizer) readPostProcessor(raw []byte) error {
 // fitBytes has the model read bytes when the words would be bytes spelt as
 // characters, and the pre-tokeniser spell them for a model that cannot.
 func (t *Tokenizer) fitBytes() {
+	m, isBPE := t.model.(*bpe)
+	t.cutsRunes = isBPE
 	if t.preTokenizer == nil || !t.preTokenizer.spellsBytes {
 		return
 	}
-	if m, ok := t.model.(*bpe); ok && m.readsBytes() {
+	if isBPE && m.readsBytes() {
 		m.readBytes()
 	} else {
 		t.preTokenizer.spellBytes()

@@ -1,7 +1,9 @@
 package tokenizer
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,8 +31,16 @@ type bpe struct {
 	symbols *[256]int32
 	whole   map[string]int32
 
+	// cutsAtSpace says that no token goes on past the character that stands
+	// for a space: a text that no stage has cut falls into its words there, and
+	// the tokens are the same.
+	cutsAtSpace bool
+
 	cache wordCache
 }
+
+// spaceChar is what SentencePiece writes for a space.
+const spaceChar = "▁"
 
 type tokenPair struct{ left, right int32 }
 
@@ -85,6 +95,51 @@ func (m *bpe) tokenize(word []byte, out []piece, s *modelScratch) []piece {
 			return append(out, piece{id: id, end: len(word)})
 		}
 	}
+	if !m.cutsAtSpace {
+		return m.tokenizeWord(word, out, s)
+	}
+	for start := 0; start < len(word); {
+		end := nextWord(word, start)
+		first := len(out)
+		out = m.tokenizeWord(word[start:end], out, s)
+		for i := range out[first:] {
+			out[first+i].start += start
+			out[first+i].end += start
+		}
+		start = end
+	}
+	return out
+}
+
+// nextWord is the end of the word that starts at text[start]: any number of
+// spaces, then other characters.
+func nextWord(text []byte, start int) int {
+	i := start
+	for bytes.HasPrefix(text[i:], []byte(spaceChar)) {
+		i += len(spaceChar)
+	}
+	if n := bytes.Index(text[i:], []byte(spaceChar)); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// findCuts finds out whether words may be cut at spaces: the space must be a
+// token, and no token made by a merge may have one after another character.
+func (m *bpe) findCuts() {
+	if m.ignoreMerges || m.prefix != "" || m.suffix != "" || m.lookUp(spaceChar) < 0 {
+		return
+	}
+	for _, merge := range m.merges {
+		if strings.Contains(strings.TrimLeft(m.tokens[merge.id], spaceChar), spaceChar) {
+			return
+		}
+	}
+	m.cutsAtSpace = true
+}
+
+// tokenizeWord is tokenize for a word without spaces but at its start.
+func (m *bpe) tokenizeWord(word []byte, out []piece, s *modelScratch) []piece {
 	if known := m.cache.get(word); known != nil {
 		return append(out, known.pieces...)
 	}

@@ -47,6 +47,7 @@ func parseBPE(r *jsonread.Reader) (model, error) {
 	if err := m.setMerges(file.merges); err != nil {
 		return nil, r.Fail("%v", err)
 	}
+	m.findCuts()
 	return m, nil
 }
 

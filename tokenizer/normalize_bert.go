@@ -186,7 +186,7 @@ func (d *decomposition) decompose(form norm.Form, segment []byte, at int) {
 	for len(segment) > 0 {
 		r, size := utf8.DecodeRune(segment)
 		whole := form.Properties(segment).Decomposition()
-		if !unicode.Is(normalizable, r) {
+		if !normalizable.has(r) {
 			whole = segment[:size]
 		} else if isHangul(r) {
 			d.buf = norm.NFD.Append(d.buf[:0], segment[:size]...)
@@ -197,7 +197,7 @@ func (d *decomposition) decompose(form norm.Form, segment []byte, at int) {
 		for first := true; len(whole) > 0; first = false {
 			r, n := utf8.DecodeRune(whole)
 			class := uint8(0)
-			if unicode.Is(normalizable, r) {
+			if normalizable.has(r) {
 				class = norm.NFD.Properties(whole).CCC()
 			}
 			d.runes = append(d.runes, decomposedRune{char: r, class: class, first: first})

@@ -148,6 +148,12 @@ func (p *precompiled) normalize(m *mapped) {
 	r := replacer{editor: m.edit()}
 	for i := 0; i < len(m.text); {
 		if c := m.text[i]; c < utf8.RuneSelf && c != '\r' && (i+1 == len(m.text) || m.text[i+1] < utf8.RuneSelf) {
+			// The last of what stays may yet be what something after it
+			// counts as taken by.
+			if n := p.unchanged(m.text[i:]) - 1; n > 0 && r.keepFrom(i, n) {
+				i += n
+				continue
+			}
 			r.replace(1, p.ascii[c], rune(c))
 			i++
 			continue
@@ -178,7 +184,7 @@ func (p *precompiled) normalize(m *mapped) {
 // English text all.
 func (p *precompiled) unchanged(text []byte) int {
 	for i, c := range text {
-		if c >= utf8.RuneSelf || p.ascii[c] != nil {
+		if c >= utf8.RuneSelf || p.ascii[c] != nil || c == '\r' { // \r\n is one
 			return i
 		}
 	}
@@ -211,6 +217,17 @@ func (r *replacer) replace(chars int, text *string, char rune) {
 	if added < chars && r.pending {
 		r.last.n -= chars - added
 	}
+}
+
+// keepFrom leaves the n bytes from i on as they are, unless the edit is no
+// longer there.
+func (r *replacer) keepFrom(i, n int) bool {
+	r.flush()
+	if r.at != i {
+		return false
+	}
+	r.keep(n)
+	return true
 }
 
 func (r *replacer) add(char rune, n int) {

@@ -31,8 +31,8 @@ func (f unicodeForm) form() norm.Form {
 func (unicodeForm) growth() int { return 11 }
 
 func (f unicodeForm) normalize(m *mapped) {
-	done, whole := f.form().QuickSpan(m.text), len(m.text)
-	if done == whole {
+	form, whole := f.form(), len(m.text)
+	if form.QuickSpan(m.text) == whole {
 		return
 	}
 	decomposed := norm.NFD
@@ -41,19 +41,20 @@ func (f unicodeForm) normalize(m *mapped) {
 	}
 	e := m.edit()
 	var d decomposition
+	var changes []change
 	for i := 0; i < whole; {
-		if c := m.text[i]; c < utf8.RuneSelf && (i+1 == whole || m.text[i+1] < utf8.RuneSelf) {
-			e.put(rune(c), 0)
-			i++
+		if n := form.QuickSpan(m.text[i:]); n > 0 {
+			e.keep(n)
+			i += n
 			continue
 		}
 		// A segment, which nothing before or after it can change.
 		end := i + decomposed.Properties(m.text[i:]).Size()
-		for end < whole && !f.form().Properties(m.text[end:]).BoundaryBefore() {
+		for end < whole && !form.Properties(m.text[end:]).BoundaryBefore() {
 			end += decomposed.Properties(m.text[end:]).Size()
 		}
 		d.decompose(decomposed, m.text[i:end], i)
-		changes := d.changes()
+		changes = d.changes(changes[:0])
 		if f.compose {
 			changes = composed(changes)
 		}
@@ -65,23 +66,23 @@ func (f unicodeForm) normalize(m *mapped) {
 	m.commit()
 }
 
-// changes is the decomposition as an edit: of what a character decomposes to
-// all but the first is new.
-func (d *decomposition) changes() []change {
-	changes := make([]change, len(d.runes))
-	for i, r := range d.runes {
-		changes[i] = change{char: r.char, class: r.class}
+// changes appends the decomposition as an edit: of what a character decomposes
+// to all but the first is new.
+func (d *decomposition) changes(out []change) []change {
+	for _, r := range d.runes {
+		c := change{char: r.char, class: r.class}
 		if !r.first {
-			changes[i].n = 1
+			c.n = 1
 		}
+		out = append(out, c)
 	}
-	return changes
+	return out
 }
 
-// composed puts together what has a composed character. A character composed
-// stands for all that went into it.
+// composed puts together, in place, what has a composed character. A character
+// composed stands for all that went into it.
 func composed(parts []change) []change {
-	var out []change
+	out := parts[:0]
 	starter := -1 // the place in out of the last character that may be composed
 	last := -1    // the class of the last mark that was not, -1 for none since the starter
 	for _, part := range parts {
@@ -149,7 +150,7 @@ func isAccent(r rune) bool {
 	case r < 0x300:
 		return false
 	case unicode.IsMark(r):
-		return unicode.Is(normalizable, r) && r != 0x111C9
+		return normalizable.has(r) && r != 0x111C9
 	}
 	return unicode.Is(movedFromAccent, r)
 }

@@ -314,13 +314,22 @@ var asciiClasses = func() (classes [utf8.RuneSelf]charClass) {
 	return classes
 }()
 
-// planeClasses is the classes of the characters below U+10000: what other
-// scripts than Latin need one by one.
+// planeClasses is classOf of the characters below U+10000: what other scripts
+// than Latin need one by one.
 var planeClasses = sync.OnceValue(func() *[1 << 16]charClass {
 	var classes [1 << 16]charClass
-	for r := range classes {
-		classes[r] = classOf(rune(r))
+	for _, t := range []struct {
+		table *unicode.RangeTable
+		class charClass
+	}{
+		{unicode.Lu, letter | upper}, {unicode.Lt, letter | upper}, {unicode.Ll, letter | lower},
+		{unicode.Lm, letter | upper | lower}, {unicode.Lo, letter | upper | lower}, {unicode.M, upper | lower},
+		{unicode.N, number}, {unicode.White_Space, space},
+	} {
+		eachOfPlane(t.table, func(r rune) { classes[r] = t.class })
 	}
+	classes['\n'] |= newline
+	classes['\r'] |= newline
 	return &classes
 })
 

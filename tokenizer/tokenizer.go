@@ -22,6 +22,7 @@ type Tokenizer struct {
 	normalizer    normalizer
 	preTokenizer  *preTokenizer
 	model         model
+	cutsRunes     bool // a token of the model may be a part of a character
 	trims         []trim
 	margins       []margins // by id, when there are trims
 	postProcessor postProcessor

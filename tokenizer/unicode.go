@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/rangetable"
@@ -16,7 +17,7 @@ var (
 
 	// normalizable are the characters that normalisation forms know in the
 	// reference implementation, which has those of Unicode 9.
-	normalizable = rangetable.Assigned("9.0.0")
+	normalizable = newPlane(rangetable.Assigned("9.0.0"))
 
 	movedToMark     = rangetable.New(0x1885, 0x1886, 0xA9BD, 0x111C9)
 	movedFromMark   = rangetable.New(0x1734)
@@ -65,4 +66,35 @@ func isIdeograph(r rune) bool {
 	}
 	return 0x20000 <= r && r <= 0x2A6DF || 0x2A700 <= r && r <= 0x2B81F ||
 		0x2B920 <= r && r <= 0x2CEAF || 0x2F800 <= r && r <= 0x2FA1F
+}
+
+// plane is a set of characters that is asked for one by one: those below
+// U+10000 as bits.
+type plane struct {
+	*unicode.RangeTable
+	bits func() *[1 << 16 / 64]uint64
+}
+
+func newPlane(table *unicode.RangeTable) plane {
+	return plane{table, sync.OnceValue(func() *[1 << 16 / 64]uint64 {
+		var bits [1 << 16 / 64]uint64
+		eachOfPlane(table, func(r rune) { bits[r/64] |= 1 << (r % 64) })
+		return &bits
+	})}
+}
+
+func (p plane) has(r rune) bool {
+	if r < 1<<16 {
+		return p.bits()[r/64]>>(r%64)&1 == 1
+	}
+	return unicode.Is(p.RangeTable, r)
+}
+
+// eachOfPlane calls f for the characters of a table below U+10000.
+func eachOfPlane(table *unicode.RangeTable, f func(rune)) {
+	for _, r := range table.R16 {
+		for c := rune(r.Lo); c <= rune(r.Hi); c += rune(r.Stride) {
+			f(c)
+		}
+	}
 }
