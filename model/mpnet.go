@@ -25,9 +25,9 @@ const mpnetPad = 1
 // computes distances for it, whatever the size of the table.
 const mpnetBuckets = 32
 
-// mpnetTokens bounds the length of a text, as the table of biases grows with
-// its square: 4 MB a head.
-const mpnetTokens = 1024
+// mpnetTable bounds the numbers of the table of biases, one for each head and
+// pair of positions. Published models have 12 heads and 514 positions.
+const mpnetTable = 1 << 23
 
 func newMPNetConfig() configuration {
 	return &mpnetConfig{bertConfig{Activation: "gelu", Eps: defaultEps}, mpnetBuckets}
@@ -41,10 +41,13 @@ func (c *mpnetConfig) check() error {
 	if c.Buckets != mpnetBuckets {
 		return fmt.Errorf("relative_attention_num_buckets is %d, want %d", c.Buckets, mpnetBuckets)
 	}
-	if err := checkSizes(size{"max_position_embeddings", c.Positions, mpnetPad + 2, mpnetTokens}); err != nil {
+	if err := checkSizes(size{"max_position_embeddings", c.Positions, mpnetPad + 2, mpnetTable}); err != nil {
 		return err
 	}
-	return checkSizes(size{"num_attention_heads", c.Heads, 1, 32})
+	if c.Positions > mpnetTable/c.Positions/c.Heads {
+		return fmt.Errorf("max_position_embeddings %d and num_attention_heads %d ask for a table of more than %d biases", c.Positions, c.Heads, mpnetTable)
+	}
+	return nil
 }
 
 func (c *mpnetConfig) network() network {
