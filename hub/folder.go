@@ -40,11 +40,15 @@ func (f Folder) open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.New("not a path inside the folder")
 	}
+	dir, err := filepath.Abs(string(f)) // as bound is
+	if err != nil {
+		return nil, err
+	}
 	bound, err := f.bound()
 	if err != nil {
 		return nil, err
 	}
-	target, err := filepath.EvalSymlinks(filepath.Join(string(f), local))
+	target, err := filepath.EvalSymlinks(filepath.Join(dir, local))
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,17 @@ func TestFolderRefuses(t *testing.T) {
 	}
 }
 
+// A folder may be named from where the program runs.
+func TestFolderRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, filepath.Join("models", "tiny", "config.json"), "text")
+	for _, dir := range []string{"models/tiny", "./models/tiny/", "models/../models/tiny"} {
+		if data, err := fs.ReadFile(Folder(dir), "config.json"); err != nil || string(data) != "text" {
+			t.Errorf("%s: %q, %v", dir, data, err)
+		}
+	}
+}
+
 // The hub cache keeps a snapshot's files in the folder "blobs" beside it.
 func TestFolderOfASnapshot(t *testing.T) {
 	repo := filepath.Join(t.TempDir(), "models--a--b")
