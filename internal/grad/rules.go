@@ -91,7 +91,7 @@ func init() {
 
 		ir.MatMul:        binary(matMul),
 		ir.Conv:          {back: conv},
-		ir.Attention:     {back: byDefinition},
+		ir.Attention:     {back: attention},
 		ir.Sort:          {back: sorted},
 		ir.Scan:          {back: scan},
 		ir.SegmentIDs:    {why: isIndex},
