@@ -2,6 +2,8 @@ package tokenizer
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -13,7 +15,20 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add([]byte(`{"model":{"vocab":{"[UNK]":0,"\u00e9":3},"type":"WordPiece"},"added_tokens":[{"id":9,"content":"É","normalized":true,"single_word":true}],"normalizer":{"type":"BertNormalizer","lowercase":false}}`))
-	f.Add([]byte(`{"model":{"type":"BPE"}}`))
+	for _, model := range []string{
+		`{"type":"BPE","unk_token":"u","fuse_unk":true,"byte_fallback":true,"vocab":{"u":0,"a":1,"b":2,"ab":3,"<0x41>":4,"▁":5,"▁a":6},"merges":["a b",["▁","a"]]}`,
+		`{"type":"BPE","ignore_merges":true,"continuing_subword_prefix":"@","end_of_word_suffix":"$","vocab":{"a":0,"@b":1,"ab":2,"@b$":3},"merges":["a @b"]}`,
+		`{"type":"Unigram","unk_id":0,"byte_fallback":true,"vocab":[["u",0],["▁",-1.5],["ab",-2e1],["b",-3]]}`,
+		`{"type":"WordPiece","vocab":{"[UNK]":0,"a":1,"##b":2}}`,
+	} {
+		for _, stages := range []string{
+			`"normalizer":{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Nmt"},{"type":"StripAccents"},{"type":"Lowercase"},{"type":"Strip","strip_left":true},{"type":"Prepend","prepend":"▁"},{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"▁"}]},"pre_tokenizer":{"type":"Metaspace","replacement":"▁","prepend_scheme":"first"},"decoder":{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]}`,
+			`"normalizer":{"type":"Precompiled","precompiled_charsmap":"CAAAAAEAAAAAAAAAYWIA"},"pre_tokenizer":{"type":"ByteLevel"},"post_processor":{"type":"RobertaProcessing","cls":["a",1],"sep":["b",2]},"decoder":{"type":"ByteLevel"}`,
+			`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"\\s+|\\d"},"behavior":"MergedWithNext","invert":true},{"type":"Digits","individual_digits":true},{"type":"Punctuation"},{"type":"ByteLevel","use_regex":false}]},"decoder":{"type":"BPEDecoder"}`,
+		} {
+			f.Add([]byte(`{"model":` + model + `,` + stages + `}`))
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tok, err := Parse(data)
 		if err != nil {
@@ -32,6 +47,44 @@ func FuzzEncode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkEncoding(t, tok, text) })
+}
+
+// FuzzTrained encodes with small tokenizers of every kind. Those of bytes give
+// back what they were given.
+func FuzzTrained(f *testing.F) {
+	var toks []*Tokenizer
+	var lossless []bool
+	for _, name := range trainedNames(f) {
+		toks = append(toks, trained(f, name))
+		lossless = append(lossless, slices.Contains([]string{"gpt2", "llama3", "cl100k", "o200k", "smollm2", "roberta"}, name))
+	}
+	var texts []string
+	readGzipJSON(f, "testdata/texts.json.gz", &texts)
+	for i, text := range texts {
+		f.Add(uint8(i), text)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		i := int(which) % len(toks)
+		checkEncoding(t, toks[i], text)
+		// Special tokens in the text are left out on the way back.
+		if !lossless[i] || !utf8.ValidString(text) || strings.ContainsRune(text, '<') {
+			return
+		}
+		e := toks[i].Encode(text)
+		if back := toks[i].Decode(e.IDs); back != text {
+			t.Errorf("%+q became %+q", text, back)
+		}
+		last := [2]int{}
+		for _, o := range e.Offsets {
+			if o == ([2]int{}) {
+				continue // a special token
+			}
+			if o[0] < last[0] || o[1] < last[1] {
+				t.Errorf("offsets %v come after %v", o, last)
+			}
+			last = o
+		}
+	})
 }
 
 // checkEncoding tests what holds of every encoding.

@@ -1,0 +1,66 @@
+package tokenizer
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMergeLong wants of the queue what looking at all pairs gives.
+func TestMergeLong(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"gpt2", "affixes", "llama2"} {
+		m := trained(t, name).model.(*bpe)
+		for range 500 {
+			var word strings.Builder
+			for word.Len() < 1+r.IntN(shortWord) {
+				word.WriteString([]string{"a", "th", "e ", "in", "é", "ung", "  ", "字"}[r.IntN(8)])
+			}
+			start := m.start([]byte(word.String()), nil)
+			if len(start) == 0 || len(start) > shortWord {
+				continue
+			}
+			var s modelScratch
+			want := m.mergeAll(slices.Clone(start), &s)
+			if got := m.mergeLong(slices.Clone(start), &s); !slices.Equal(got, want) {
+				t.Fatalf("%s, %q: %v, want %v", name, word.String(), got, want)
+			}
+		}
+	}
+}
+
+// TestCacheIsBounded encodes more words than the cache has room for, and finds
+// them again unchanged.
+func TestCacheIsBounded(t *testing.T) {
+	tok := trained(t, "gpt2")
+	r := rand.New(rand.NewPCG(3, 4))
+	var text strings.Builder
+	for range 3 * cacheSlots {
+		for range 1 + r.IntN(5) {
+			text.WriteByte('a' + byte(r.IntN(26)))
+		}
+		text.WriteByte(' ')
+	}
+	want := tok.Encode(text.String())
+	if got := tok.Encode(text.String()); !slices.Equal(got.IDs, want.IDs) || !slices.Equal(got.Offsets, want.Offsets) {
+		t.Error("another result when the words are known")
+	}
+	if got := tok.Decode(want.IDs); got != text.String() {
+		t.Error("the text did not come back")
+	}
+}
+
+// TestSettingsWithoutTokens: without an unknown token characters that have none
+// are left out, and those after them move up, as in the reference.
+func TestSettingsWithoutTokens(t *testing.T) {
+	file := small()
+	for _, stage := range []string{"normalizer", "pre_tokenizer", "post_processor", "added_tokens"} {
+		file[stage] = nil
+	}
+	file["model"] = map[string]any{"type": "BPE", "vocab": map[string]int{"a": 0, "b": 1, "ab": 2}, "merges": []any{"a b"}}
+	e := parseFile(t, file).Encode("xaxb")
+	if !slices.Equal(e.IDs, []int32{2}) || !slices.Equal(e.Offsets, [][2]int{{0, 2}}) {
+		t.Errorf("%v %v", e.IDs, e.Offsets)
+	}
+}
