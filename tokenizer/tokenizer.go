@@ -6,6 +6,26 @@
 // split into words, each word becomes tokens of the vocabulary, and special
 // tokens are put around them. What the file says of truncation and padding is
 // left aside: the caller decides on the first, and nothing here pads.
+//
+// These types are known, any other is an error that names the stage:
+//
+//   - models: BPE (without dropout), Unigram, WordPiece;
+//   - normalizers: BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD,
+//     Nmt, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents;
+//   - pre_tokenizers: BertPreTokenizer, ByteLevel, Digits, Metaspace,
+//     Punctuation, Sequence, Split, Whitespace, WhitespaceSplit;
+//   - post_processors: BertProcessing, ByteLevel, RobertaProcessing, Sequence,
+//     TemplateProcessing;
+//   - decoders: BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace,
+//     Sequence, Strip, WordPiece.
+//
+// Regular expressions are run by package regexp, with Oniguruma's meaning of
+// \s, \w and \d. It has no lookahead: of the expressions that have one, those of
+// GPT-2, Llama 3, Qwen2, cl100k and o200k are known.
+//
+// Files come from strangers. What would take memory or time out of proportion
+// to the file or the text is refused: tokens and replacements that are too
+// long, too many stages, stages that could make a text grow without end.
 package tokenizer
 
 import (
