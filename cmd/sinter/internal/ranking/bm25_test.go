@@ -101,32 +101,41 @@ func TestBM25WithoutTerms(t *testing.T) {
 	}
 }
 
-// BenchmarkBM25 scores 100,000 passages of about 60 different terms in 10,000
+// benchmarkScope is 100,000 passages of about 60 different terms in 10,000
 // files.
-func BenchmarkBM25(b *testing.B) {
+func benchmarkScope() (q Query, s Scope, different int) {
 	r := rand.New(rand.NewPCG(5, 6))
 	word := func() string { // the n-th with probability 1/n
 		n := int(math.Exp(r.Float64() * math.Log(20_000)))
 		return "w" + strings.Map(func(c rune) rune { return c - '0' + 'a' }, strconv.Itoa(n))
 	}
-	var chunks []Chunk
-	var paths []string
-	different := 0
 	for i := range 100_000 {
 		if i%10 == 0 {
-			paths = append(paths, fmt.Sprintf("folder%d/%s/%s.go", i/100, word(), word()))
+			s.Paths = append(s.Paths, fmt.Sprintf("folder%d/%s/%s.go", i/100, word(), word()))
 		}
 		var text strings.Builder
-		for range 95 {
+		for range 75 {
 			text.WriteString(word())
 			text.WriteByte(' ')
 		}
-		chunks = append(chunks, Chunk{File: i / 10, Terms: Terms(text.String())})
-		different += len(parse(chunks[i].Terms).counts)
+		s.Chunks = append(s.Chunks, Chunk{File: i / 10, Line: i % 10, End: i % 10, Terms: Terms(text.String())})
+		s.Cosines = append(s.Cosines, r.Float32()/2)
+		different += len(parse(s.Chunks[i].Terms).counts)
 	}
-	q := ParseQuery("how does " + word() + " read " + word() + " of the " + word())
+	return ParseQuery("how does " + word() + " read " + word() + " of the " + word()), s, different
+}
+
+func BenchmarkBM25(b *testing.B) {
+	q, s, different := benchmarkScope()
 	for b.Loop() {
-		BM25(q, paths, chunks)
+		BM25(q, s.Paths, s.Chunks)
 	}
-	b.ReportMetric(float64(different)/float64(len(chunks)), "terms/chunk")
+	b.ReportMetric(float64(different)/float64(len(s.Chunks)), "terms/chunk")
+}
+
+func BenchmarkRank(b *testing.B) {
+	q, s, _ := benchmarkScope()
+	for b.Loop() {
+		s.Rank(q, Options{Top: 10})
+	}
 }

@@ -167,9 +167,11 @@ type ranked struct {
 }
 
 func (r *ranked) compare(a, b int) int {
+	if c := cmp.Compare(r.scores[b], r.scores[a]); c != 0 { // as nearly always
+		return c
+	}
 	x, y := &r.scope.Chunks[a], &r.scope.Chunks[b]
 	return cmp.Or(
-		cmp.Compare(r.scores[b], r.scores[a]),
 		cmp.Compare(r.scope.Paths[x.File], r.scope.Paths[y.File]),
 		cmp.Compare(x.Line, y.Line),
 		cmp.Compare(a, b),
