@@ -32,6 +32,8 @@ var completions = map[string]map[string]cobra.CompletionFunc{
 		"type":         words(textfiles.TypeNames),
 		"type-not":     words(textfiles.TypeNames),
 		"rank":         words(rankNames),
+		"color":        words(func() []string { return whens }),
+		"hyperlink":    words(func() []string { return whens }),
 		"rerank-model": completeModel,
 	},
 	"embed":      {"format": words(func() []string { return []string{"jsonl", "npy"} })},

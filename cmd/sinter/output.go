@@ -78,6 +78,8 @@ const (
 	never  = "never"
 )
 
+var whens = []string{auto, always, never}
+
 // Codes of ECMA-48, select graphic rendition.
 const (
 	bold    = "1"

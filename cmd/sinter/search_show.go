@@ -36,7 +36,6 @@ type show struct {
 // show checks flags that say what to print.
 func (a *app) show(f showFlags, null bool) (show, error) {
 	s := show{paths: f.paths, null: null, vimgrep: f.vimgrep, whole: f.whole, context: f.context}
-	whens := []string{auto, always, never}
 	switch {
 	case f.context < 0:
 		return s, usagef("--context %d: use 0 or more", f.context)
