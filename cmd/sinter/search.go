@@ -126,12 +126,14 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 
 // searchResult is what --json prints.
 type searchResult struct {
-	Query        string  `json:"query"`
-	Model        string  `json:"model"`
-	Reranker     string  `json:"reranker,omitempty"`
-	Device       string  `json:"device"`
-	DType        string  `json:"dtype"`
-	Files        int     `json:"files"`
+	Query    string `json:"query"`
+	Model    string `json:"model"`
+	Reranker string `json:"reranker,omitempty"`
+	Device   string `json:"device"`
+	DType    string `json:"dtype"`
+	Files    int    `json:"files"`
+	// Pending files are being indexed by another process, and left out.
+	Pending      int     `json:"pending,omitempty"`
 	Chunks       int     `json:"chunks"`   // passages in the index
 	Embedded     int     `json:"embedded"` // of them anew
 	IndexSeconds float64 `json:"index_seconds"`
@@ -200,7 +202,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	}
 	result := searchResult{
 		Query: q.text, Model: a.modelName(), Reranker: q.rerank.model, Device: e.device.Name(), DType: a.dtype(),
-		Files: len(b.index.files), Chunks: len(b.index.passages), Embedded: b.index.embedded, Skipped: skip,
+		Files: len(b.index.files), Pending: b.left, Chunks: len(b.index.passages), Embedded: b.index.embedded, Skipped: skip,
 		Results: results,
 	}
 	result.IndexSeconds = indexed.Sub(start).Seconds()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
@@ -35,6 +36,7 @@ type indexBuilder struct {
 
 	segments []*store.Segments // to close
 	batch    store.Batch       // to be kept
+	left     int               // files that another process is indexing
 }
 
 func newIndexBuilder(a *app, k *keeper, q query, skip *skipped) *indexBuilder {
@@ -67,10 +69,12 @@ func (b *indexBuilder) build(ctx context.Context, sources []*source, each func(b
 	if err != nil {
 		return err
 	}
+	rest = b.leave(rest)
 	if e, err := b.estimate(ctx, rest); err != nil {
 		return err
 	} else if !b.words && e.time >= worthSaying {
 		b.app.warn("%v; what is done is kept if it is interrupted", e)
+		defer b.keeper.announce(b.roots)()
 	}
 	bar := &indexBar{progress: b.app.startProgress("", 0)}
 	defer bar.end()
@@ -97,6 +101,27 @@ func (b *indexBuilder) known(ctx context.Context, files []textfiles.File) []*sou
 		return f.Content, ok && f.Same(s.stat)
 	})
 	return b.take(all)
+}
+
+// leave takes out the files that another process is indexing: it embeds them as
+// fast as this one could, and who asks meanwhile is answered from what is
+// finished.
+func (b *indexBuilder) leave(sources []*source) []*source {
+	if b.keeper.open == nil || len(sources) == 0 {
+		return sources
+	}
+	busy, err := b.keeper.open.Busy()
+	if err != nil {
+		b.keeper.fail(err)
+	}
+	if len(busy) == 0 {
+		return sources
+	}
+	rest := slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return s.keep && store.Below(s.path, busy) })
+	if b.left = len(sources) - len(rest); b.left > 0 {
+		b.app.warn("another search is indexing %s here, which this one leaves out", count(b.left, "file"))
+	}
+	return rest
 }
 
 // lookUp finds the pieces of sources whose content is known: which one it is,
@@ -129,7 +154,11 @@ func (b *indexBuilder) lookUp(ctx context.Context, all []*source, content func(*
 		return
 	}
 	b.segments = append(b.segments, segments)
-	var refs []store.Ref
+	n := 0
+	for _, s := range all {
+		n += len(s.pieces)
+	}
+	refs := make([]store.Ref, 0, n)
 	for _, s := range all {
 		for _, p := range s.pieces {
 			refs = append(refs, p.Ref)
@@ -153,6 +182,11 @@ func (b *indexBuilder) lookUp(ctx context.Context, all []*source, content func(*
 
 // take puts sources that were found into the index and returns the others.
 func (b *indexBuilder) take(all []*source) (rest []*source) {
+	n := 0
+	for _, s := range all {
+		n += len(s.pieces)
+	}
+	b.index.passages = slices.Grow(b.index.passages, n)
 	for _, s := range all {
 		switch {
 		case !s.found:

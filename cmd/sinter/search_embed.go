@@ -31,6 +31,7 @@ type waiting struct {
 // embedder gives passages their vectors and keeps them.
 type embedder struct {
 	*indexBuilder
+	encode  func(ctx context.Context, texts []string) ([][]float32, error)
 	pending []*pending
 	waiting []waiting // by until
 	done    int       // of pending
@@ -42,7 +43,7 @@ type embedder struct {
 // newEmbedder lists what has no vector yet, in the order of files, so that
 // these are complete one after the other.
 func newEmbedder(b *indexBuilder, sources []*source) *embedder {
-	e := &embedder{indexBuilder: b, kept: time.Now()}
+	e := &embedder{indexBuilder: b, encode: b.encoder.EncodePassage, kept: time.Now()}
 	known := map[store.Key]int{}
 	last := 0
 	for _, s := range sources {
@@ -103,7 +104,7 @@ func (e *embedder) embed(ctx context.Context, some []*pending) error {
 	for i, p := range some {
 		texts[i] = p.fresh.text
 	}
-	vectors, err := e.encoder.EncodePassage(ctx, texts)
+	vectors, err := e.encode(ctx, texts)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/sinterml/sinter"
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
@@ -43,9 +45,9 @@ type fresh struct {
 }
 
 // scope is what there is to rank, with the cosines of all passages that have a
-// vector, unless query is nil. What it refers to is valid until close, and may be read within guard
-// alone.
-func (x *index) scope(query []float32) (ranking.Scope, error) {
+// vector unless query is nil. What it refers to is valid until close, and may
+// be read within guard alone.
+func (x *index) scope(ctx context.Context, d *sinter.Device, query []float32) (ranking.Scope, error) {
 	s := ranking.Scope{
 		Paths:  make([]string, len(x.files)),
 		Chunks: make([]ranking.Chunk, len(x.passages)),
@@ -53,50 +55,61 @@ func (x *index) scope(query []float32) (ranking.Scope, error) {
 	for i, f := range x.files {
 		s.Paths[i] = f.Path
 	}
-	for i, p := range x.passages {
-		s.Chunks[i] = ranking.Chunk{File: p.file, Line: p.Line, End: p.End, Terms: p.terms()}
+	if query != nil {
+		query = unit(query)
+		s.Cosines = make([]float32, len(x.passages))
 	}
-	if query == nil {
-		return s, nil
-	}
-	query = unit(query)
-	s.Cosines = make([]float32, len(x.passages))
-	for i := 0; i < len(x.passages); {
-		n := 1 // those that lie together are scored together
-		for i+n < len(x.passages) && x.passages[i+n].kept == x.passages[i].kept {
-			n++
+	for from := 0; from < len(x.passages); {
+		to := from + 1 // those that lie together are looked up together
+		for to < len(x.passages) && x.passages[to].kept == x.passages[from].kept {
+			to++
 		}
-		if err := scores(query, x.passages[i:i+n], s.Cosines[i:i+n]); err != nil {
-			return s, err
+		run := x.passages[from:to]
+		for i, t := range termsOf(run) {
+			s.Chunks[from+i] = ranking.Chunk{File: run[i].file, Line: run[i].Line, End: run[i].End, Terms: t}
 		}
-		i += n
+		if query != nil {
+			if err := scores(ctx, d, query, run, s.Cosines[from:to]); err != nil {
+				return s, err
+			}
+		}
+		from = to
 	}
 	return s, nil
 }
 
-// scores computes the cosines of passages that lie in the same place.
-func scores(query []float32, run []indexed, cosines []float32) error {
-	if run[0].kept == nil {
-		for i, p := range run {
-			cosines[i] = float32(math.NaN())
-			if v := p.fresh.vector; v != nil {
-				cosines[i] = store.Dot(query, v)
-			}
-		}
-		return nil
+// termsOf are the terms of passages that lie in the same place.
+func termsOf(run []indexed) [][]byte {
+	if run[0].kept != nil {
+		return run[0].kept.Terms(refsOf(run))
 	}
+	terms := make([][]byte, len(run))
+	for i, p := range run {
+		terms[i] = p.fresh.terms
+	}
+	return terms
+}
+
+// scores computes the cosines of passages that lie in the same place.
+func scores(ctx context.Context, d *sinter.Device, query []float32, run []indexed, cosines []float32) error {
+	if run[0].kept != nil {
+		return run[0].kept.Scores(ctx, d, query, refsOf(run), cosines)
+	}
+	for i, p := range run {
+		cosines[i] = float32(math.NaN())
+		if v := p.fresh.vector; v != nil {
+			cosines[i] = store.Dot(query, v)
+		}
+	}
+	return nil
+}
+
+func refsOf(run []indexed) []store.Ref {
 	refs := make([]store.Ref, len(run))
 	for i, p := range run {
 		refs[i] = p.Ref
 	}
-	return run[0].kept.Scores(query, refs, cosines)
-}
-
-func (p *indexed) terms() []byte {
-	if p.kept != nil {
-		return p.kept.Terms(p.Ref)
-	}
-	return p.fresh.terms
+	return refs
 }
 
 // key is that of the passage's text.
@@ -121,9 +134,10 @@ func (x *index) guard(f func()) error {
 // segments are all that passages refer to.
 func (x *index) segments() []*store.Segments {
 	var all []*store.Segments
-	for _, p := range x.passages {
-		if p.kept != nil && !slices.Contains(all, p.kept) {
-			all = append(all, p.kept)
+	var last *store.Segments
+	for i := range x.passages {
+		if kept := x.passages[i].kept; kept != last && kept != nil && !slices.Contains(all, kept) {
+			all, last = append(all, kept), kept
 		}
 	}
 	return all

@@ -127,6 +127,26 @@ func TestIndexSeesChanges(t *testing.T) {
 	}
 }
 
+// What another process is indexing is left to it.
+func TestIndexBusy(t *testing.T) {
+	x := newIndexedTree(t)
+	x.search(4, "number", "dir1")
+	names, err := filepath.Glob(filepath.Join(x.index, "*", "space.json"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	a := &app{settings: settings{model: x.model, dtype: "f32"}, env: environment{}.get}
+	k := a.openKeeper(query{index: x.index})
+	done := k.announce([]string{x.path("dir0"), x.path("dir1")})
+	if r := x.search(4, "number", "."); r.Pending != 4 || r.Files != 8 {
+		t.Errorf("%d files, %d pending", r.Files, r.Pending)
+	}
+	done()
+	if r := x.search(4, "number", "."); r.Pending != 0 || r.Files != 12 {
+		t.Errorf("%d files, %d pending", r.Files, r.Pending)
+	}
+}
+
 // Standard input is searched and not kept, and --no-index keeps nothing.
 func TestIndexNot(t *testing.T) {
 	x := newIndexedTree(t)

@@ -70,13 +70,13 @@ func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
 // scopeOf embeds what the way of ranking needs.
 func scopeOf(ctx context.Context, e *encoder, x *index, q query) (ranking.Scope, error) {
 	if q.rank.By == ranking.Words {
-		return x.scope(nil)
+		return x.scope(ctx, nil, nil)
 	}
 	vectors, err := e.EncodeQuery(ctx, []string{q.text})
 	if err != nil {
 		return ranking.Scope{}, err
 	}
-	scope, err := x.scope(vectors[0])
+	scope, err := x.scope(ctx, e.device, vectors[0])
 	if err != nil || q.rank.By == ranking.Vectors {
 		return scope, err
 	}

@@ -120,3 +120,17 @@ func (k *keeper) failed(err error) {
 		k.app.warn("the index cannot be kept, the search goes on without it: %v", err)
 	}
 }
+
+// announce tells other processes what this one indexes, until the function it
+// returns is called.
+func (k *keeper) announce(roots []string) (done func()) {
+	if k.open == nil {
+		return func() {}
+	}
+	done, err := k.open.Announce(roots)
+	if err != nil {
+		k.fail(err)
+		return func() {}
+	}
+	return done
+}

@@ -244,7 +244,7 @@ func (w *writer) file(f FileAt) error {
 // update changes the metadata. f may be called twice, for what it did before
 // damage was found is gone.
 func (x *Index) update(ctx context.Context, f func(*tx) error) error {
-	release, err := x.lock(ctx, true)
+	release, err := x.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 // compact moves the chunks of a segment that are needed to the end of another,
 // and deletes the file.
 func (x *Index) compact(ctx context.Context, number uint32) error {
-	release, err := x.lock(ctx, true)
+	release, err := x.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (m *move) contents() error {
 // shrink writes index.db anew, as bbolt keeps free pages for ever, and deletes
 // what is left of damage.
 func (x *Index) shrink(ctx context.Context) error {
-	release, err := x.lock(ctx, true)
+	release, err := x.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func boltError(name string, err error) error {
 	}
 	var number syscall.Errno
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return fmt.Errorf("%s is held by another process for more than %v: end that process", name, patience)
+		return fmt.Errorf("%s: %w for more than %v", name, errBusy, patience)
 	}
 	if errors.As(err, &number) {
 		return err // the system's: it names the file

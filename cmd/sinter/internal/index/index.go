@@ -25,8 +25,8 @@
 //		...
 //	})
 //	bad, err := segments.Verify(refs)     // records whose checksum is wrong
-//	err = segments.Scores(query, refs, cosines)
-//	terms := segments.Terms(ref)
+//	err = segments.Scores(ctx, device, query, refs, cosines)
+//	terms := segments.Terms(refs)             // read them within segments.Guard
 //	lost, err := x.Commit(ctx, batch)
 //
 // What is committed stays: blocks are synced before the transaction that names
@@ -228,8 +228,9 @@ func WriteFile(name string, data []byte) error {
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
 
-func (x *Index) lock(ctx context.Context, alone bool) (func(), error) {
-	release, err := acquire(ctx, x.path(lockName), alone)
+// lock is held alone by writers.
+func (x *Index) lock(ctx context.Context) (func(), error) {
+	release, err := acquire(ctx, x.path(lockName), true, patience)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

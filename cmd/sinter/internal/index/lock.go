@@ -15,15 +15,19 @@ var errLocked = errors.New("locked")
 // or for as long as a disk takes to sync a few megabytes.
 const patience = 30 * time.Second
 
+// errBusy says that a lock was held for as long as one would wait.
+var errBusy = errors.New("held by another process")
+
 // acquire takes the lock that a file stands for: alone, or with others who do
-// not want it alone. It ends with its process.
-func acquire(ctx context.Context, name string, alone bool) (release func(), err error) {
+// not want it alone. It ends with its process. Who waits longer than patience
+// gets errBusy.
+func acquire(ctx context.Context, name string, alone bool, patience time.Duration) (release func(), err error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		if err := waitFor(ctx, f, alone); err != nil {
+		if err := waitFor(ctx, f, alone, patience); err != nil {
 			_ = f.Close()
 			return nil, err
 		}
@@ -43,7 +47,7 @@ func acquire(ctx context.Context, name string, alone bool) (release func(), err 
 }
 
 // waitFor locks an open file.
-func waitFor(ctx context.Context, f *os.File, alone bool) error {
+func waitFor(ctx context.Context, f *os.File, alone bool, patience time.Duration) error {
 	const least, most = time.Millisecond, 16 * time.Millisecond
 	start, pause := time.Now(), least
 	for {
@@ -56,7 +60,7 @@ func waitFor(ctx context.Context, f *os.File, alone bool) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Since(start) > patience:
-			return fmt.Errorf("%s is held by another process for more than %v: end that process", f.Name(), patience)
+			return fmt.Errorf("%s: %w for more than %v", f.Name(), errBusy, patience)
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, most)

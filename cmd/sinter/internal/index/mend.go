@@ -18,7 +18,7 @@ func (x *Index) ofDB(err error) bool {
 
 // repair looks at index.db again, alone: another process may have mended it.
 func (x *Index) repair(ctx context.Context) error {
-	release, err := x.lock(ctx, true)
+	release, err := x.lock(ctx)
 	if err != nil {
 		return err
 	}

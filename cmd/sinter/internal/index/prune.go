@@ -80,7 +80,7 @@ func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) erro
 
 // removeSpace deletes the folder of a space; its lock last.
 func removeSpace(ctx context.Context, dir string) error {
-	release, err := acquire(ctx, filepath.Join(dir, lockName), true)
+	release, err := acquire(ctx, filepath.Join(dir, lockName), true, patience)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -15,7 +16,8 @@ type Reader struct {
 }
 
 // Read calls f with what is committed. Writers of all processes wait until f
-// returns, so f should look up and nothing else. f is called again, and must
+// returns, so f should look up and nothing else. A reader waits for no writer
+// for long. f is called again, and must
 // begin anew, if the index turns out to be damaged and was mended.
 func (x *Index) Read(ctx context.Context, f func(*Reader) error) error {
 	err := x.read(ctx, f)
@@ -32,9 +34,15 @@ func (x *Index) read(ctx context.Context, f func(*Reader) error) error {
 	if x.space.Dim == 0 { // so nothing can be told of segments
 		return f(&Reader{index: x})
 	}
-	release, err := x.lock(ctx, false)
+	release, err := acquire(ctx, x.path(lockName), false, readPatience)
+	if errors.Is(err, errBusy) {
+		if err := x.readCopy(ctx, f); err == nil || !errors.Is(err, errBusy) {
+			return err
+		}
+		release, err = acquire(ctx, x.path(lockName), false, patience)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("index: %w", err)
 	}
 	defer release()
 	if _, err := os.Stat(x.path(dbName)); errors.Is(err, fs.ErrNotExist) {

@@ -94,6 +94,24 @@ func (s *Segments) find(r Ref) (*segment, *block, int) {
 	return seg, &seg.blocks[j], int(r.Slot - seg.blocks[j].first.Slot)
 }
 
+// cursor finds chunks that mostly lie one behind the other.
+type cursor struct {
+	*Segments
+	segment uint32
+	block   *block // the last one found
+}
+
+func (c *cursor) find(r Ref) (*block, int) {
+	if c.block == nil || r.Segment != c.segment || r.Slot-c.block.first.Slot >= uint32(c.block.count) {
+		var i int
+		if _, c.block, i = c.Segments.find(r); c.block == nil {
+			return nil, i
+		}
+		c.segment = r.Segment
+	}
+	return c.block, int(r.Slot - c.block.first.Slot)
+}
+
 // Key is that of a chunk, and whether there is such a chunk.
 func (s *Segments) Key(r Ref) (Key, bool) {
 	_, b, i := s.find(r)
@@ -103,17 +121,20 @@ func (s *Segments) Key(r Ref) (Key, bool) {
 	return b.key(i), true
 }
 
-// Terms are those of a chunk, where they lie: not to be changed, nor used after
+// Terms are those of chunks, where they lie: not to be changed, nor used after
 // Close, and read within Guard. A chunk that is missing has none.
-func (s *Segments) Terms(r Ref) []byte {
-	_, b, i := s.find(r)
-	if b == nil {
-		return nil
+func (s *Segments) Terms(refs []Ref) [][]byte {
+	terms := make([][]byte, len(refs))
+	c := cursor{Segments: s}
+	for i, r := range refs {
+		if b, at := c.find(r); b != nil {
+			terms[i] = b.termsOf(at)
+		}
 	}
-	return b.termsOf(i)
+	return terms
 }
 
-// Guard calls f, which reads what Terms returned, and turns a fault that a file
+// Guard calls f, which reads what Terms gave, and turns a fault that a file
 // cut short would cause into an error. It holds for f's own goroutine.
 func (s *Segments) Guard(f func() error) error { return guardAny(s.fileAt, f) }
 
@@ -134,8 +155,9 @@ func (s *Segments) Verify(refs []Ref) (bad []int, err error) {
 	var mu sync.Mutex
 	err = s.split(len(refs), func(from, to int) {
 		var mine []int
+		c := cursor{Segments: s}
 		for i := from; i < to; i++ {
-			if _, b, at := s.find(refs[i]); b == nil || !b.sound(at, s.dim) {
+			if b, at := c.find(refs[i]); b == nil || !b.sound(at, s.dim) {
 				mine = append(mine, i)
 			}
 		}
@@ -145,20 +167,6 @@ func (s *Segments) Verify(refs []Ref) (bad []int, err error) {
 	})
 	slices.Sort(bad)
 	return bad, err
-}
-
-// Scores writes the inner product of a query with each chunk's vector: its
-// cosine where both have length 1. Missing chunks get 0.
-func (s *Segments) Scores(query []float32, refs []Ref, scores []float32) error {
-	scaled := scaleQuery(query)
-	return s.split(len(refs), func(from, to int) {
-		for i := from; i < to; i++ {
-			scores[i] = 0
-			if _, b, at := s.find(refs[i]); b != nil {
-				scores[i] = dotBytes(scaled, b.vector(at, s.dim))
-			}
-		}
-	})
 }
 
 // split calls f for parts of n things, on all processors.

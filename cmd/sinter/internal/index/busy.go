@@ -1,0 +1,80 @@
+package index
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// busyPattern names the files by which processes say what they index. Each is
+// locked for as long as its process works on that.
+const busyPattern = "indexing-*"
+
+// Announce tells other processes that this one indexes what is below some
+// absolute paths, so that they need not, until done is called or the process
+// ends.
+func (x *Index) Announce(roots []string) (done func(), err error) {
+	f, err := os.CreateTemp(x.dir, busyPattern)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	if err = tryLock(f, true); err == nil {
+		_, err = io.WriteString(f, strings.Join(roots, "\n"))
+	}
+	done = func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return done, nil
+}
+
+// Busy lists what other processes announced.
+func (x *Index) Busy() ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(globQuote(x.dir), busyPattern))
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	var roots []string
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil { // it is done
+			continue
+		}
+		free := tryLock(f, false) == nil
+		data, err := io.ReadAll(f)
+		_ = f.Close()
+		switch {
+		case free: // what a process that was killed left behind, or one that begins
+			if info, err := os.Stat(name); err == nil && x.now().Sub(info.ModTime()) > patience {
+				_ = os.Remove(name)
+			}
+		case err == nil:
+			roots = append(roots, strings.Split(string(data), "\n")...)
+		}
+	}
+	return roots, nil
+}
+
+// globQuote makes a path that matches itself.
+func globQuote(path string) string {
+	if os.PathSeparator == '\\' { // where a pattern cannot quote
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// Below reports whether a path is one of roots or below one.
+func Below(path string, roots []string) bool {
+	for _, r := range roots {
+		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
