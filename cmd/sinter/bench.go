@@ -49,7 +49,7 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	}
 	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: avx512, avx2, generic")
 	sub := func(name, short string, cases func(context.Context, *benchRun) error) *cobra.Command {
-		s := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		s := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.bench(cmd.Context(), f, cases)
 		}}
 		c.AddCommand(s)
@@ -60,6 +60,10 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	gemm.Flags().Uint64Var(&f.seed, "seed", 1, "of the random shapes")
 	gemm.Flags().StringSliceVar(&f.shapes, "shape", nil, "these instead of the nine, as MxNxK")
 	gemm.Flags().BoolVar(&f.assert, "assert", false, "time every tile, and fail where the chosen one is more than 5 % slower than the best")
+	gemm.PreRunE = func(*cobra.Command, []string) error { // before a table is begun
+		_, err := givenShapes(f.shapes)
+		return err
+	}
 	fused := sub("fused", "Chains of pointwise operations and row kernels, from memory", a.benchFused)
 	fused.PreRunE = func(*cobra.Command, []string) error {
 		if d := a.settings.dtype; d != "" && d != dtypeOf(sinter.F32) {

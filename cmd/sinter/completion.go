@@ -125,3 +125,17 @@ func files(extension string) cobra.CompletionFunc {
 		return []string{extension}, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
+
+// completeCompletion has cobra's command for the scripts refuse what it cannot
+// do, as others do.
+func (a *app) completeCompletion(root *cobra.Command) {
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	c.Args = a.commandArgs
+	c.RunE = func(*cobra.Command, []string) error { return usagef("give a shell: bash, fish, powershell or zsh") }
+	for _, shell := range c.Commands() {
+		shell.Args = noArgs
+	}
+}

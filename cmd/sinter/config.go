@@ -198,17 +198,13 @@ func settingKind(root *cobra.Command, key toml.Key) string {
 	if f == nil {
 		return ""
 	}
-	switch settingType(f.Value.Type()) {
-	case reflect.TypeFor[*bool]():
-		return "true or false"
-	case reflect.TypeFor[*int64]():
-		return "a whole number"
-	case reflect.TypeFor[*float64]():
-		return "a number"
-	case reflect.TypeFor[[]string]():
+	if kind := kindOf(f); kind != "a text" {
+		return kind
+	}
+	if settingType(f.Value.Type()).Kind() == reflect.Slice {
 		return `a list of texts, ["a", "b"]`
 	}
-	return `a text, in quotation marks`
+	return "a text, in quotation marks"
 }
 
 // settingHint names the tables that have the setting, or where to look.

@@ -49,8 +49,11 @@ names of flags, those of one command in a table of its name:
 			of := cmd.Root()
 			if len(args) > 0 {
 				c, rest, err := cmd.Root().Find(args)
-				if err != nil || len(rest) > 0 {
+				if err != nil {
 					return a.commandArgs(cmd.Root(), args)
+				}
+				if len(rest) > 0 {
+					return usagef("%s has no command %q", c.CommandPath(), rest[0])
 				}
 				of = c
 			}

@@ -20,7 +20,7 @@ func (a *app) deviceCommand() *cobra.Command {
 Each is opened and has to compute something small whose result is known:
 "verified" says that it did. The star marks the one that is used where none is
 asked for.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDevices(cmd.Context()) },
 	}
 }

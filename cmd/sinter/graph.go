@@ -52,7 +52,12 @@ touch more than the caches hold.`,
 		Example: `  sinter graph --stage simplify
   sinter graph --dot | dot -Tsvg > model.svg
   sinter graph --profile --batch 1 --tokens 12`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("give one model: there are %d arguments", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if a.settings.model != "" && a.settings.model != args[0] {

@@ -29,7 +29,7 @@ func (a *app) indexStatusCommand(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show where the index is, how large it is and what it holds",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.indexStatus(cmd.Context(), *folder)
 		},
@@ -122,7 +122,7 @@ func (a *app) indexPruneCommand(folder *string) *cobra.Command {
 		Long: `Prune forgets files that are gone. Vectors that no file needs any more, and
 models that nobody searched with, stay for --days, so that branches can come and
 go. Then it makes the index smaller. Searches may go on meanwhile.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 0 {
 				return usagef("--days %d: use at least 0", days)

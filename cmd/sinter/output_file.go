@@ -44,8 +44,12 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 	}
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.part", filepath.Base(path), rand.Uint32()))
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err // its path is of nobody's making
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
 	return &outputFile{Writer: f, file: f, path: path}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -37,9 +36,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env, terminal: isTerminal(stdout)}
 	root := a.root()
 	root.SetArgs(slices.Concat([]string{}, args)) // not nil, for which cobra takes the process's own
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.report(ctx, cmd, err)
 }
@@ -84,12 +80,17 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	}
 	root.Version = readVersion().String()
 	root.SetVersionTemplate("{{.Version}}")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
 	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.InitDefaultCompletionCmd() // keeps the output that it finds
 	registerCompletions(root)
+	a.completeCompletion(root)
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
@@ -127,46 +128,4 @@ func (a *app) helpCommand() *cobra.Command {
 			return c.Help()
 		},
 	}
-}
-
-// commandArgs refuses what is no command, with the names that are close.
-func (a *app) commandArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("no command %q: did you mean %s?", args[0], strings.Join(near, " or "))
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return usagef("no command %q: there are %s", args[0], strings.Join(names, ", "))
-}
-
-// wrapArgs makes what a command says of its arguments a fault of usage.
-func wrapArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return &usageError{err}
-			}
-			return nil
-		}
-	}
-	for _, sub := range c.Commands() {
-		wrapArgs(sub)
-	}
-}
-
-// usageError is a command line, or a variable, that cannot be meant.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
 }

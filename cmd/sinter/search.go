@@ -52,11 +52,14 @@ searched.`,
   sinter search --files --hidden -g '!.git'
   sinter search --rerank "when is the cache dropped" docs
   git log | sinter search "why is the cache gone" -`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if f.files.list {
 				return nil
 			}
-			return cobra.MinimumNArgs(1)(cmd, args)
+			if len(args) == 0 {
+				return usagef("give a query, in quotation marks if it has spaces")
+			}
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.show.whole = cmd.Flags().Changed("context")

@@ -75,7 +75,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print which sinter this is",
 		Long:  `Version prints the version, the commit it was built from, and by which Go for which platform.`,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			if a.flags.json {
