@@ -22,6 +22,7 @@ import (
 	"github.com/sinterml/sinter/embed"
 	"github.com/sinterml/sinter/hub"
 	"github.com/sinterml/sinter/model"
+	"github.com/sinterml/sinter/nn"
 	"github.com/sinterml/sinter/optim"
 	"github.com/sinterml/sinter/safetensors"
 	"github.com/sinterml/sinter/tokenizer"
@@ -33,7 +34,7 @@ var functions = map[string]any{
 	".Arange": sinter.Arange, ".Attention": sinter.Attention, ".AvgPool": sinter.AvgPool, ".BCEWithLogits": sinter.BCEWithLogits,
 	".BatchNorm": sinter.BatchNorm, ".BatchNormTrain": sinter.BatchNormTrain, ".Capture": sinter.Capture, ".CheckGrad": sinter.CheckGrad, ".Checkpoint": sinter.Checkpoint, ".Compile": sinter.Compile,
 	".Concat": sinter.Concat, ".Conv": sinter.Conv, ".ConvTranspose": sinter.ConvTranspose, ".CrossEntropy": sinter.CrossEntropy, ".CustomGrad": sinter.CustomGrad,
-	".Devices": sinter.Devices, ".Dims": sinter.Dims, ".Einsum": sinter.Einsum, ".Eval": sinter.Eval, ".Eye": sinter.Eye,
+	".Devices": sinter.Devices, ".Dims": sinter.Dims, ".Einsum": sinter.Einsum, ".Eval": sinter.Eval, ".Eye": sinter.Eye, ".Fail": sinter.Fail,
 	".Full": sinter.Full, ".Gather": sinter.Gather, ".Grad": sinter.Grad, ".GroupNorm": sinter.GroupNorm, ".Huber": sinter.Huber, ".IndexAdd": sinter.IndexAdd,
 	".Input": sinter.Input, ".Iota": sinter.Iota, ".L1": sinter.L1, ".LSTM": sinter.LSTM, ".LayerNorm": sinter.LayerNorm,
 	".Linear": sinter.Linear, ".MSE": sinter.MSE, ".MaxPool": sinter.MaxPool, ".N": sinter.N, ".NewBFloat16": sinter.NewBFloat16,
@@ -47,6 +48,10 @@ var functions = map[string]any{
 	"hub.Cache": hub.Cache, "hub.Find": hub.Find, "hub.Names": hub.Names, "model.Open": model.Open, "model.OpenFS": model.OpenFS,
 	"model.KnownPrompts": model.KnownPrompts, "model.OpenCrossEncoder": model.OpenCrossEncoder, "model.OpenCrossEncoderFS": model.OpenCrossEncoderFS,
 	"safetensors.Open": safetensors.Open, "safetensors.OpenFile": safetensors.OpenFile, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
+	"nn.AdaptiveAvgPool": nn.AdaptiveAvgPool, "nn.BCE": nn.BCE, "nn.Constant": nn.Constant, "nn.InfoNCE": nn.InfoNCE, "nn.Init": nn.Init, "nn.KL": nn.KL,
+	"nn.KaimingNormal": nn.KaimingNormal, "nn.KaimingUniform": nn.KaimingUniform, "nn.Load": nn.Load, "nn.Match": nn.Match, "nn.NLL": nn.NLL,
+	"nn.Normal": nn.Normal, "nn.Orthogonal": nn.Orthogonal, "nn.Params": nn.Params, "nn.Save": nn.Save, "nn.Sinusoidal": nn.Sinusoidal, "nn.Snapshot": nn.Snapshot, "nn.State": nn.State,
+	"nn.Summary": nn.Summary, "nn.TruncatedNormal": nn.TruncatedNormal, "nn.Uniform": nn.Uniform, "nn.XavierNormal": nn.XavierNormal, "nn.XavierUniform": nn.XavierUniform,
 	"optim.Constant": optim.Constant, "optim.Cosine": optim.Cosine, "optim.Linear": optim.Linear, "optim.New": optim.New, "optim.Norm": optim.Norm,
 	"optim.OneCycle": optim.OneCycle, "optim.Steps": optim.Steps, "optim.Warmup": optim.Warmup,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,
@@ -65,15 +70,32 @@ var receivers = map[string][]any{
 	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
 	"model.Pooling":      {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},
 	"tokenizer.Encoding": {(*tokenizer.Encoding)(nil), &tokenizer.Encoding{}}, "safetensors.File": {(*safetensors.File)(nil), &safetensors.File{}},
+	"nn.Builder": {(*nn.Builder)(nil), &nn.Builder{}}, "nn.Mode": {(*nn.Mode)(nil), &nn.Mode{}}, "nn.Error": {&nn.Error{}}, "nn.LoadReport": {(*nn.LoadReport)(nil), &nn.LoadReport{}},
+	"nn.Dropout": {nn.Dropout{}, nn.Dropout{P: 0.5}}, "nn.Rotary": {nn.Rotary{}}, "nn.Linear": {&nn.Linear{}, initialized(&nn.Linear{In: 3, Out: 2})},
+	"nn.Embedding": {&nn.Embedding{}, initialized(&nn.Embedding{Count: 3, Width: 2})}, "nn.Positions": {&nn.Positions{}, initialized(&nn.Positions{Count: 2, Width: 3})},
+	"nn.LayerNorm": {&nn.LayerNorm{}, initialized(&nn.LayerNorm{Width: 3})}, "nn.RMSNorm": {&nn.RMSNorm{}, initialized(&nn.RMSNorm{Width: 3})},
+	"nn.GroupNorm": {&nn.GroupNorm{}, initialized(&nn.GroupNorm{Groups: 1, Channels: 3})}, "nn.BatchNorm": {&nn.BatchNorm{}, initialized(&nn.BatchNorm{Channels: 3})},
+	"nn.Conv1d": {&nn.Conv1d{}, initialized(&nn.Conv1d{In: 2, Out: 2, Kernel: 2})}, "nn.Conv2d": {&nn.Conv2d{}, initialized(&nn.Conv2d{In: 3, Out: 2, Kernel: []int{2}})},
+	"nn.MultiHeadAttention": {&nn.MultiHeadAttention{}, initialized(&nn.MultiHeadAttention{Width: 3, Heads: 1})},
+	"nn.TransformerBlock":   {&nn.TransformerBlock{}, initialized(&nn.TransformerBlock{Width: 3, Heads: 1})},
+	"nn.LSTM":               {&nn.LSTM{}, initialized(&nn.LSTM{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})}, "nn.GRU": {&nn.GRU{}, initialized(&nn.GRU{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})},
 	"optim.Optimizer": {(*optim.Optimizer)(nil), &optim.Optimizer{}}, "optim.Plateau": {&optim.Plateau{}},
 	"optim.Adam": {optim.Adam{}}, "optim.AdamW": {optim.AdamW{}}, "optim.SGD": {optim.SGD{}}, "optim.RMSprop": {optim.RMSprop{}}, "optim.Adagrad": {optim.Adagrad{}}, "optim.Muon": {optim.Muon{}},
 	"safetensors.Error": {&safetensors.Error{}}, "hub.Folder": {hub.Folder(""), hub.Folder("\x00")},
 }
 
+// initialized is a layer with its weights.
+func initialized[T any](net *T) *T {
+	if err := nn.Init(net, nn.Options{}); err != nil {
+		panic(err)
+	}
+	return net
+}
+
 // Every exported function, and every exported type with methods, is in the
 // tables above.
 func TestMisuseTablesAreComplete(t *testing.T) {
-	for _, dir := range []string{".", "embed", "hub", "model", "optim", "safetensors", "tokenizer"} {
+	for _, dir := range []string{".", "embed", "hub", "model", "nn", "optim", "safetensors", "tokenizer"} {
 		prefix := strings.TrimPrefix(dir, ".") + "."
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
@@ -192,6 +214,8 @@ func (h *hostile) known(t reflect.Type) (any, bool) {
 		return []*sinter.Device{nil, {}}[h.IntN(2)], true
 	case reflect.TypeFor[*model.Encoder]():
 		return []*model.Encoder{nil, {}}[h.IntN(2)], true
+	case reflect.TypeFor[*nn.Mode]():
+		return []*nn.Mode{nil, {}, {Training: true}, {Training: true, Rand: sinter.NewRand(sinter.Scalar(1))}}[h.IntN(4)], true
 	case reflect.TypeFor[io.Writer]():
 		if h.IntN(3) == 0 {
 			return nil, false

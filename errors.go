@@ -74,6 +74,20 @@ func failf(in []Tensor, format string, args ...any) Tensor {
 	return fail(fmt.Errorf(format, args...), in...)
 }
 
+// Fail is a tensor whose error is err: for functions that make tensors of others
+// and find what their caller got wrong. The error becomes a ShapeError with the
+// operands and the place of the call, unless it wraps one already.
+func Fail(err error, operands ...Tensor) Tensor {
+	if err == nil {
+		err = errors.New("it failed without an error")
+	}
+	var known *ShapeError
+	if errors.As(err, &known) {
+		return Tensor{&value{err: err}}
+	}
+	return fail(err, operands...)
+}
+
 // firstErr returns the operand that failed first, if any: errors pass through
 // operations unchanged.
 func firstErr(in ...Tensor) (Tensor, bool) {
@@ -97,8 +111,8 @@ var thisFolder = func() string {
 	return path.Dir(file)
 }()
 
-// caller walks up the stack to the code that called this package: what it
-// called, and from where. Tests of this package count as callers.
+// caller walks up the stack to the code that called this package, or package nn
+// above it: what it called, and from where. Tests count as callers.
 func caller() (op, at string) {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -106,7 +120,7 @@ func caller() (op, at string) {
 		f, more := frames.Next()
 		// The file tells: a closure of this package bears the name of the
 		// function that its surroundings were inlined into.
-		if path.Dir(f.File) != thisFolder || strings.HasSuffix(f.File, "_test.go") {
+		if dir := path.Dir(f.File); dir != thisFolder && dir != thisFolder+"/nn" || strings.HasSuffix(f.File, "_test.go") {
 			return op, fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		op = functionName(f.Function)

@@ -37,7 +37,7 @@ internal/modeltest
 model
 embed
 model/minilm
-optim
+nn optim
 bench
 cmd/sinter examples
 `

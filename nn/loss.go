@@ -1,0 +1,163 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter"
+)
+
+// Package sinter has CrossEntropy, MSE, L1, Huber and BCEWithLogits; here is the
+// rest.
+
+func reduce(x sinter.Tensor, r sinter.Reduction) sinter.Tensor {
+	switch r {
+	case sinter.ReduceMean:
+		return x.Mean()
+	case sinter.ReduceSum:
+		return x.Sum()
+	case sinter.ReduceNone:
+		return x
+	}
+	return sinter.Fail(fmt.Errorf("no reduction %d", r), x)
+}
+
+// NLLOptions describe a negative log likelihood.
+type NLLOptions struct {
+	// Weights are factors on the losses by class [classes]; the mean is divided
+	// by those of the rows' classes. The zero Tensor: 1.
+	Weights sinter.Tensor
+	// IgnoreIndex is a target whose rows do not count; nil: all count.
+	IgnoreIndex *int
+	Reduction   sinter.Reduction
+}
+
+// NLL is the negative of logp [..., classes] at targets [...], the numbers of
+// the right classes. With LogSoftmax before it it is a cross-entropy.
+func NLL(logp, targets sinter.Tensor, o NLLOptions) sinter.Tensor {
+	if logp.Err() != nil {
+		return logp
+	}
+	if targets.Err() != nil {
+		return targets
+	}
+	if !targets.DType().IsInt() || targets.Rank() != logp.Rank()-1 {
+		return sinter.Fail(fmt.Errorf("want log probabilities [..., classes] and integers [...]"), logp, targets)
+	}
+	weight := sinter.Ones(logp.DType(), targets.Shape()...)
+	right := targets
+	if o.IgnoreIndex != nil {
+		counts := targets.NotEqual(sinter.Scalar(float64(*o.IgnoreIndex)))
+		right = sinter.Where(counts, targets, sinter.Scalar(0).Cast(targets.DType()))
+		weight = counts.Cast(logp.DType())
+	}
+	if given(o.Weights) {
+		weight = weight.Mul(o.Weights.Take(right, 0))
+	}
+	// Where, and not a factor of 0 alone: the logarithm of a row that does not
+	// count may be infinite.
+	loss := logp.TakeAlong(right.Unsqueeze(-1), -1).Squeeze(-1).Neg().Mul(weight)
+	loss = sinter.Where(weight.Equal(sinter.Scalar(0)), sinter.Scalar(0), loss)
+	if o.Reduction == sinter.ReduceMean {
+		return loss.Sum().Div(weight.Sum())
+	}
+	return reduce(loss, o.Reduction)
+}
+
+// KLOptions describe a divergence.
+type KLOptions struct {
+	LogTarget bool // the target holds logarithms too
+	// PerRow divides the sum by the size of axis 0, which makes it the divergence
+	// of a batch; Reduction is ignored.
+	PerRow    bool
+	Reduction sinter.Reduction
+}
+
+// KL is the divergence of Kullback and Leibler of target, probabilities, from
+// those whose logarithms logq holds: target * (log(target) - logq), which is 0
+// where target is.
+func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
+	var each sinter.Tensor
+	if o.LogTarget {
+		each = target.Exp().Mul(target.Sub(logq))
+	} else {
+		some := target.Greater(sinter.Scalar(0))
+		// The logarithm's gradient at 0 is kept out of both branches.
+		log := sinter.Where(some, target, sinter.Scalar(1)).Log()
+		each = sinter.Where(some, target.Mul(log.Sub(logq)), sinter.Scalar(0))
+	}
+	if o.PerRow && each.Err() == nil {
+		if each.Rank() == 0 {
+			return sinter.Fail(fmt.Errorf("no axis 0 for PerRow"), logq, target)
+		}
+		rows := sinter.Ones(each.DType(), each.Dim(0)).Sum()
+		return each.Sum().Div(rows)
+	}
+	return reduce(each, o.Reduction)
+}
+
+// BCEOptions describe a binary cross-entropy.
+type BCEOptions struct {
+	Weights  sinter.Tensor // factors on the losses, broadcast; the zero Tensor: 1
+	Positive sinter.Tensor // factors on what targets of 1 add, broadcast; the zero Tensor: 1
+
+	Reduction sinter.Reduction
+}
+
+// BCE is the binary cross-entropy of Sigmoid(logits) with targets between 0 and
+// 1: sinter.BCEWithLogits with options.
+func BCE(logits, targets sinter.Tensor, o BCEOptions) sinter.Tensor {
+	// -t log(s(x)) - (1-t) log(1-s(x)), in softplus.
+	right := logits.Neg().Softplus().Mul(targets)
+	if given(o.Positive) {
+		right = right.Mul(o.Positive)
+	}
+	loss := right.Add(logits.Softplus().Mul(sinter.Scalar(1).Sub(targets)))
+	if given(o.Weights) {
+		loss = loss.Mul(o.Weights)
+	}
+	return reduce(loss, o.Reduction)
+}
+
+// InfoNCEOptions describe a contrastive loss.
+type InfoNCEOptions struct {
+	Temperature float64 // cosines are divided by it; 0: 0.05
+	Symmetric   bool    // the mean of both directions
+}
+
+// InfoNCE tells how well each row of a [n, width] finds its own among the rows
+// of b [m, width], m >= n, by cosine: the cross-entropy of cosines over
+// temperature, where row i of b is right for row i of a and all others are
+// wrong. Rows of b beyond n are wrong for all (van den Oord et al., 2018).
+func InfoNCE(a, b sinter.Tensor, o InfoNCEOptions) sinter.Tensor {
+	if a.Err() != nil {
+		return a
+	}
+	if b.Err() != nil {
+		return b
+	}
+	operands := []sinter.Tensor{a, b}
+	if a.Rank() != 2 || b.Rank() != 2 {
+		return sinter.Fail(fmt.Errorf("want vectors [n, width] and [m, width]"), operands...)
+	}
+	if o.Temperature < 0 {
+		return sinter.Fail(fmt.Errorf("a Temperature of %v", o.Temperature), operands...)
+	}
+	if o.Symmetric && !a.Dim(0).Equal(b.Dim(0)) {
+		return sinter.Fail(fmt.Errorf("both directions need as many rows of each"), operands...)
+	}
+	cosines := unit(a).MatMul(unit(b).T()).Mul(sinter.Scalar(1 / orDefault(o.Temperature, 0.05)))
+	right := sinter.Iota(sinter.I64, 0, a.Dim(0))
+	loss := sinter.CrossEntropy(cosines, right, sinter.CrossEntropyOptions{})
+	if o.Symmetric {
+		back := sinter.CrossEntropy(cosines.T(), right, sinter.CrossEntropyOptions{})
+		loss = loss.Add(back).Mul(sinter.Scalar(0.5))
+	}
+	return loss
+}
+
+// unit brings rows to length 1, those shorter than 1e-12 less far, as
+// torch.nn.functional.normalize does.
+func unit(x sinter.Tensor) sinter.Tensor {
+	squares := x.Square().SumKeep(-1)
+	return x.Mul(squares.Maximum(sinter.Scalar(1e-24)).Rsqrt())
+}
