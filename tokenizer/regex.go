@@ -44,7 +44,11 @@ func compileRegex(pattern string) (*regexp.Regexp, error) {
 			err = errors.New("it matches the empty text")
 		}
 	}
-	return nil, fmt.Errorf("the regular expression %.200q is not supported: %w", pattern, err)
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) { // its expression may be long
+		err = fmt.Errorf("%s: %.40q", wrong.Code, wrong.Expr)
+	}
+	return nil, fmt.Errorf("the regular expression %.100q is not supported: %w", pattern, err)
 }
 
 // maxInstructions bounds a compiled expression, in which counted repetitions
