@@ -8,14 +8,22 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// grace is how long an interrupted command may take to end.
+const grace = 900 * time.Millisecond
 
 func main() {
 	ignoreClosedPipe()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default handling is back: the second ends a
-	// program that does not get to its end.
-	context.AfterFunc(ctx, stop)
+	// program that does not get to its end. So does the clock, as a read from a
+	// pipe that nobody writes to has no end; what is kept survives a kill.
+	context.AfterFunc(ctx, func() {
+		stop()
+		time.AfterFunc(grace, func() { os.Exit(statusInterrupted) })
+	})
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	os.Exit(status)
 }

@@ -113,7 +113,7 @@ func (d *digests) digest(name string) (store.Key, error) {
 	if err != nil {
 		return store.Key{}, err
 	}
-	if info.IsDir() { // a link to one
+	if !info.Mode().IsRegular() { // a link to a folder, or what the model will not be read from
 		return store.Key{}, nil
 	}
 	abs, err := filepath.Abs(name)

@@ -97,15 +97,25 @@ func (s style) paint(code, text string) string {
 }
 
 // printable replaces control characters, which a file could use to write
-// anywhere on a terminal. Tabs become spaces.
+// anywhere on a terminal, and those that reorder text, with which a name could
+// pass for another. Tabs become spaces.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0:
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
 			return '\ufffd'
 		}
 		return r
 	}, s)
+}
+
+// printableLines is printable for messages, which may have several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = printable(l)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -54,7 +54,7 @@ func (a *app) report(ctx context.Context, cmd *cobra.Command, err error) int {
 		fmt.Fprintf(a.stderr, "sinter: %v\n%sRun '%s -h' for help.\n", err, a.fileHint(err), cmd.CommandPath())
 		return statusUsage
 	}
-	fmt.Fprintf(a.stderr, "sinter: %v\n", err)
+	fmt.Fprintf(a.stderr, "sinter: %s\n", printableLines(err.Error()))
 	return statusFailed
 }
 

@@ -215,6 +215,6 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 
 func (a *app) warn(format string, args ...any) {
 	if !a.settings.quiet {
-		fmt.Fprintf(a.stderr, "sinter: "+format+"\n", args...)
+		fmt.Fprintf(a.stderr, "sinter: %s\n", printableLines(fmt.Sprintf(format, args...)))
 	}
 }

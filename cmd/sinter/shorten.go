@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -44,7 +45,7 @@ func (a *app) checkShorten(s shorten) error {
 	if err != nil {
 		return err
 	}
-	data, err := fs.ReadFile(files, "config.json")
+	data, err := readConfig(files)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the model says more
 	}
@@ -65,6 +66,18 @@ func (a *app) checkShorten(s shorten) error {
 		return usagef("--dim %d: model %s was trained for %s", s.dim, a.modelName(), strings.Trim(strings.ReplaceAll(fmt.Sprint(config.Sizes), " ", ", "), "[]"))
 	}
 	return usagef("--dim %d: model %s does not list sizes that its vectors may be shortened to (matryoshka_dimensions in config.json): if its authors say so elsewhere, add --any-dim", s.dim, a.modelName())
+}
+
+// maxModelConfig bounds a config.json, which opening the model says more of.
+const maxModelConfig = 1 << 20
+
+func readConfig(files fs.FS) ([]byte, error) {
+	f, err := files.Open("config.json")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxModelConfig))
 }
 
 // shortened is the first numbers of a vector, scaled to length 1; v itself

@@ -37,12 +37,20 @@ func (f File) Read(stdin io.Reader, most int64) (string, error) {
 		return "", err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(r, head)
+	if head = head[:n]; binary(head) { // a device may have no end
+		return "", fmt.Errorf("%s: %w", f.Path, ErrBinary)
+	}
+	data := head
+	if err == nil {
+		data, err = io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, most+1-sniffed)))
+	} else if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
 	switch {
 	case err != nil:
 		return "", err
-	case binary(data[:min(len(data), sniffed)]):
-		return "", fmt.Errorf("%s: %w", f.Path, ErrBinary)
 	case int64(len(data)) > most:
 		return "", fmt.Errorf("%s: %w", f.Path, ErrTooLarge)
 	}
