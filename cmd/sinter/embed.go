@@ -33,9 +33,9 @@ writes a file that appears under its name once it is complete.
 --prompt NAME is for models that were trained with a text before each text, and
 another for queries than for what is searched. docs/models.md has a list.
 
---dim N keeps the first N numbers of each vector, scaled to length 1. It is for
-models that were trained for this and list N in config.json, as
-matryoshka_dimensions.`,
+--dim N keeps the first N numbers of each vector, of length 1 where the model's
+own are. It is for models that were trained for this and list N in config.json,
+as matryoshka_dimensions.`,
 		Example: `  sinter embed "hello world"
   sinter embed --json < lines.txt > vectors.jsonl
   sinter embed --format npy -o vectors.npy < lines.txt`,

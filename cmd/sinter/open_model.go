@@ -53,11 +53,12 @@ type encoder struct {
 
 func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device.Close()) }
 
-func (a *app) openEncoder(ctx context.Context) (*encoder, error) { return a.openEncoderFor(ctx, "") }
+func (a *app) openEncoder(ctx context.Context) (*encoder, error) { return a.openEncoderFor(ctx, "", 0) }
 
-// openEncoderFor also says which of the model's prompts stands before texts.
-func (a *app) openEncoderFor(ctx context.Context, prompt string) (*encoder, error) {
-	o := embed.Options{Model: a.settings.model, Prompt: prompt, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
+// openEncoderFor also says which of the model's prompts stands before texts, and
+// how long vectors are to be; 0 is as the model has them.
+func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int) (*encoder, error) {
+	o := embed.Options{Model: a.settings.model, Prompt: prompt, Dim: dim, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}

@@ -139,7 +139,7 @@ func TestStatus(t *testing.T) {
 		{"vectors of nothing", nil, "", []string{"embed", "--dim", "0", "x"}, 2, "--dim 0"},
 		{"shorter vectors", nil, "", []string{"embed", "--model", model, "--dim", "8", "x"}, 2, "add --any-dim"},
 		{"shorter vectors all the same", nil, "", []string{"embed", "--model", model, "--dim", "8", "--any-dim", "x"}, 0, ""},
-		{"longer vectors", nil, "", []string{"embed", "--model", model, "--dim", "800", "--any-dim", "x"}, 2, "vectors of 32 numbers"},
+		{"longer vectors", nil, "", []string{"embed", "--model", model, "--dim", "800", "--any-dim", "x"}, 1, "cannot be made of 32"},
 		{"any size of none", nil, "", []string{"embed", "--any-dim", "x"}, 2, "--dim"},
 
 		{"similarity of nothing", nil, "", []string{"similarity"}, 2, "give one file"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 
@@ -78,23 +77,4 @@ func readConfig(files fs.FS) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxModelConfig))
-}
-
-// shortened is the first numbers of a vector, scaled to length 1; v itself
-// where it is no longer than that.
-func shortened(v []float32, dim int) []float32 {
-	if dim >= len(v) {
-		return v
-	}
-	v = slices.Clone(v[:dim])
-	sum := 0.0
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if norm := math.Sqrt(sum); norm > 0 {
-		for i, x := range v {
-			v[i] = float32(float64(x) / norm)
-		}
-	}
-	return v
 }

@@ -33,19 +33,11 @@ func (a *app) newTextEmbedder(ctx context.Context, prompt string, s shorten) (*t
 	if err := a.checkShorten(s); err != nil { // before the weights are read
 		return nil, err
 	}
-	e, err := a.openEncoderFor(ctx, prompt)
+	e, err := a.openEncoderFor(ctx, prompt, s.dim)
 	if err != nil {
 		return nil, err
 	}
-	t := &textEmbedder{encoder: e, dim: e.Dim(), cut: cutWarning{tokens: e.MaxTokens()}}
-	if s.dim > 0 {
-		t.dim = s.dim
-	}
-	if t.dim > e.Dim() {
-		_ = e.Close()
-		return nil, usagef("--dim %d: model %s makes vectors of %d numbers", t.dim, a.modelName(), e.Dim())
-	}
-	return t, nil
+	return &textEmbedder{encoder: e, dim: e.Dim(), cut: cutWarning{tokens: e.MaxTokens()}}, nil
 }
 
 func (t *textEmbedder) close() { _ = t.encoder.Close() }
@@ -75,7 +67,7 @@ func (t *textEmbedder) embedAt(ctx context.Context, indices []int, texts []strin
 		return nil, err
 	}
 	for i, v := range vectors {
-		rows[i].Embedding = shortened(v, t.dim)
+		rows[i].Embedding = v
 	}
 	return rows, nil
 }
