@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 )
 
 // compact moves the chunks of a segment that are needed to the end of another,
@@ -160,9 +161,6 @@ func (x *Index) shrink(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	if err := os.Remove(x.path(asideName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	if err := x.removeOrphans(); err != nil {
 		return err
 	}
@@ -183,9 +181,20 @@ func (x *Index) shrink(ctx context.Context) error {
 	return x.replaceDB(fresh)
 }
 
-// removeOrphans deletes segments that nothing names: those that could not be
-// deleted when they were emptied.
+// removeOrphans deletes segments that nothing names, those that could not be
+// deleted when they were emptied, and what processes that were killed left.
 func (x *Index) removeOrphans() error {
+	for _, pattern := range []string{asideName, copyPattern, spaceName + ".new-*"} {
+		names, err := filepath.Glob(filepath.Join(globQuote(x.dir), pattern))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && x.now().Sub(info.ModTime()) > patience {
+				_ = os.Remove(name)
+			}
+		}
+	}
 	numbers, err := segmentNumbers(x.dir)
 	if err != nil {
 		return err

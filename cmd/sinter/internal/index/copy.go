@@ -11,6 +11,9 @@ import (
 // milliseconds, or as long as a busy disk needs to sync it.
 const readPatience = 200 * time.Millisecond
 
+// copyPattern names copies, which are there for milliseconds.
+const copyPattern = "copy-*.db"
+
 // readCopy calls f with a copy of index.db, beside a writer that has it locked.
 //
 // bbolt writes a commit into pages that the commit before does not use, and
@@ -39,7 +42,7 @@ func (x *Index) readCopy(ctx context.Context, f func(*Reader) error) error {
 // readBytes reads a database that is in memory: from a file, as bbolt can do no
 // other.
 func (x *Index) readBytes(data []byte, f func(*Reader) error) error {
-	file, err := os.CreateTemp(x.dir, "copy-*.db")
+	file, err := os.CreateTemp(x.dir, copyPattern)
 	if err != nil {
 		return err
 	}

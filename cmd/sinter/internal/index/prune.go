@@ -23,6 +23,7 @@ type PruneOptions struct {
 	All bool
 	// Warn is that of Options.
 	Warn func(message string)
+	disk disk
 	now  func() time.Time
 }
 
@@ -68,7 +69,10 @@ func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) erro
 	if err != nil {
 		return err
 	}
-	x := &Index{dir: dir, space: s, disk: osDisk{}, warn: o.Warn, now: o.now}
+	x := &Index{dir: dir, space: s, disk: o.disk, warn: o.Warn, now: o.now}
+	if x.disk == nil {
+		x.disk = osDisk{}
+	}
 	if x.warn == nil {
 		x.warn = func(string) {}
 	}
