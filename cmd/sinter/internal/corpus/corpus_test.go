@@ -51,8 +51,8 @@ func TestQueries(t *testing.T) {
 	for _, k := range c.Chunks {
 		files[k.File] = true
 	}
-	if n := len(files); n < 150 || n > 250 {
-		t.Errorf("%d files, want about 200", n)
+	if n := len(files); n < 90 || n > 150 {
+		t.Errorf("%d files, want about 110", n)
 	}
 	kinds, wanted, texts := map[Kind]int{}, map[string]int{}, map[string]bool{}
 	for _, q := range c.Queries {

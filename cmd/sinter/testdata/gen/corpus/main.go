@@ -1,6 +1,6 @@
 // The program corpus makes the chunks of the evaluation corpus of semantic
-// search: it collects the files that sources.txt lists and splits them as
-// sinter search does, with the tokenizer in the binary.
+// search: it collects the files that the patterns of sources.txt match and
+// splits them as sinter search does, with the tokenizer in the binary.
 //
 //	go run ./cmd/sinter/testdata/gen/corpus
 //
@@ -13,10 +13,11 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -33,9 +34,6 @@ import (
 
 //go:embed sources.txt
 var sources string
-
-//go:embed notes
-var notes embed.FS
 
 // maxTokens is that of a passage in sinter search, special tokens included.
 const maxTokens = 256
@@ -117,22 +115,31 @@ func collect(split *passage.Splitter, list bool) ([]chunk, error) {
 			}
 			continue
 		}
-		text, err := from.read(line)
+		files, err := fs.Glob(from.tree, line)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", line, err)
 		}
-		if !utf8.Valid(text) {
-			return nil, fmt.Errorf("%s: not UTF-8", line)
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s matches no file of %s", line, from.prefix)
 		}
-		before := len(all)
-		for _, p := range split.Split(line, string(text)) {
-			if !seen[p.Text] {
-				seen[p.Text] = true
-				all = append(all, chunk{from.prefix + "/" + line, p.Line, p.End, p.Text})
+		for _, file := range files {
+			text, err := fs.ReadFile(from.tree, file)
+			if err != nil {
+				return nil, err
 			}
-		}
-		if list {
-			fmt.Printf("%4d %s/%s\n", len(all)-before, from.prefix, line)
+			if !utf8.Valid(text) {
+				return nil, fmt.Errorf("%s: not UTF-8", file)
+			}
+			before := len(all)
+			for _, p := range split.Split(file, string(text)) {
+				if !seen[p.Text] {
+					seen[p.Text] = true
+					all = append(all, chunk{from.prefix + "/" + file, p.Line, p.End, p.Text})
+				}
+			}
+			if list {
+				fmt.Printf("%4d %s/%s\n", len(all)-before, from.prefix, file)
+			}
 		}
 	}
 	if list {
@@ -144,27 +151,18 @@ func collect(split *passage.Splitter, list bool) ([]chunk, error) {
 // source is a place that files come from.
 type source struct {
 	prefix string // its folder in the corpus
-	read   func(path string) ([]byte, error)
+	tree   fs.FS
 }
 
 // open finds a source by its origin: a version of Go, which must be the one
-// that runs this program, the notes beside it, a commit of this repository, or
-// a module at a version.
+// that runs this program, or a module at a version.
 func open(prefix, origin string) (source, error) {
-	name, version, _ := strings.Cut(origin, "@")
-	switch name {
-	case "go":
+	if version, ok := strings.CutPrefix(origin, "go@"); ok {
 		if version != runtime.Version() {
 			return source{}, fmt.Errorf("sources.txt wants %s, this is %s", version, runtime.Version())
 		}
 		root, err := exec.Command("go", "env", "GOROOT").Output()
-		return source{prefix, files(strings.TrimSpace(string(root)))}, err
-	case "notes": // written for the corpus
-		return source{prefix, func(path string) ([]byte, error) { return notes.ReadFile("notes/" + path) }}, nil
-	case "sinter":
-		return source{prefix, func(path string) ([]byte, error) {
-			return exec.Command("git", "show", version+":"+path).Output()
-		}}, nil
+		return source{prefix, os.DirFS(strings.TrimSpace(string(root)))}, err
 	}
 	got, err := exec.Command("go", "mod", "download", "-json", origin).Output()
 	if err != nil {
@@ -174,11 +172,5 @@ func open(prefix, origin string) (source, error) {
 	if err := json.Unmarshal(got, &module); err != nil {
 		return source{}, err
 	}
-	return source{prefix, files(module.Dir)}, nil
-}
-
-func files(root string) func(path string) ([]byte, error) {
-	return func(path string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
-	}
+	return source{prefix, os.DirFS(module.Dir)}, nil
 }
