@@ -123,8 +123,6 @@ func TestCorpusVectors(t *testing.T) {
 }
 
 // Words and meaning together find the right file more often than either alone.
-// Among five results, vectors alone leave so few of the queries without an
-// answer that the difference shows in the first place: see docs/search.md.
 func TestCorpusRecall(t *testing.T) {
 	s := searchedCorpus(t)
 	const few, deep = 5, 10
@@ -160,8 +158,8 @@ func TestCorpusRecall(t *testing.T) {
 	}
 	t.Log(table.String())
 	hybrid, vectors, words := all[ranking.Hybrid], all[ranking.Vectors], all[ranking.Words]
-	if hybrid.few < 45 || hybrid.few < words.few+3 || hybrid.few <= vectors.few {
-		t.Errorf("hybrid finds %d files among %d results: want at least 45, 3 more than words (%d), and more than vectors (%d)", hybrid.few, few, words.few, vectors.few)
+	if hybrid.few < 45 || hybrid.few < words.few+3 || hybrid.few < vectors.few+3 {
+		t.Errorf("hybrid finds %d files among %d results: want at least 45, and 3 more than words (%d) and vectors (%d)", hybrid.few, few, words.few, vectors.few)
 	}
 	if hybrid.first < vectors.first+3 || hybrid.first < words.first+3 {
 		t.Errorf("hybrid has %d files in the first place: want 3 more than vectors (%d) and words (%d)", hybrid.first, vectors.first, words.first)
