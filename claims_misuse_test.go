@@ -50,7 +50,7 @@ var functions = map[string]any{
 	"safetensors.Open": safetensors.Open, "safetensors.OpenFile": safetensors.OpenFile, "safetensors.Parse": safetensors.Parse, "safetensors.Write": safetensors.Write,
 	"nn.AdaptiveAvgPool": nn.AdaptiveAvgPool, "nn.BCE": nn.BCE, "nn.Constant": nn.Constant, "nn.InfoNCE": nn.InfoNCE, "nn.Init": nn.Init, "nn.KL": nn.KL,
 	"nn.KaimingNormal": nn.KaimingNormal, "nn.KaimingUniform": nn.KaimingUniform, "nn.Load": nn.Load, "nn.Match": nn.Match, "nn.NLL": nn.NLL,
-	"nn.Normal": nn.Normal, "nn.Orthogonal": nn.Orthogonal, "nn.Params": nn.Params, "nn.Save": nn.Save, "nn.Sinusoidal": nn.Sinusoidal, "nn.Snapshot": nn.Snapshot, "nn.State": nn.State,
+	"nn.Normal": nn.Normal, "nn.Orthogonal": nn.Orthogonal, "nn.Params": nn.Params, "nn.Restore": nn.Restore, "nn.Save": nn.Save, "nn.Sinusoidal": nn.Sinusoidal, "nn.Snapshot": nn.Snapshot, "nn.State": nn.State,
 	"nn.Summary": nn.Summary, "nn.TruncatedNormal": nn.TruncatedNormal, "nn.Uniform": nn.Uniform, "nn.XavierNormal": nn.XavierNormal, "nn.XavierUniform": nn.XavierUniform,
 	"optim.Constant": optim.Constant, "optim.Cosine": optim.Cosine, "optim.Linear": optim.Linear, "optim.New": optim.New, "optim.Norm": optim.Norm,
 	"optim.OneCycle": optim.OneCycle, "optim.Steps": optim.Steps, "optim.Warmup": optim.Warmup,

@@ -76,7 +76,12 @@ type AttentionInput struct {
 	Key, Value sinter.Tensor // Key: as the queries; Value: as Key
 	// Mask is added to the scores: broadcast to [batch, heads, queries, keys].
 	Mask sinter.Tensor
+	// With offsets (I32 [sequences+1], a leaf) queries are [rows, Width], keys and
+	// values too, sequences one after another: sequence i is rows Offsets[i] up to
+	// Offsets[i+1]. KeyOffsets: as Offsets.
+	Offsets, KeyOffsets sinter.Tensor
 	// Places of queries and keys, integers [places], for Rotary; absent: 0, 1, ...
+	// in each sequence.
 	Places, KeyPlaces sinter.Tensor
 }
 
@@ -88,6 +93,57 @@ func (a *MultiHeadAttention) Forward(x sinter.Tensor, m *Mode) sinter.Tensor {
 // Attend is attention of x [batch, places, Width] to what the input says.
 func (a *MultiHeadAttention) Attend(x sinter.Tensor, in AttentionInput, m *Mode) sinter.Tensor {
 	at := layer{"MultiHeadAttention", a.path}
+	in = in.complete(x)
+	operands := []sinter.Tensor{x, in.Key, in.Value}
+	if failed(operands) {
+		return at.named(sinter.Concat(0, operands...), operands...)
+	}
+	if err := a.check(); err != nil {
+		return at.fail(err, operands...)
+	}
+	rank := 3
+	if given(in.Offsets) {
+		rank = 2
+	}
+	for _, t := range operands {
+		if t.Rank() != rank || !t.Dim(-1).IsConst(a.Width) {
+			return at.failf(operands, "want [batch, places, %d], or [rows, %d] with offsets", a.Width, a.Width)
+		}
+	}
+	q, k, v := a.project(x, in)
+	if a.Rotary != nil {
+		q, k = a.rotate(q, in.Places), a.rotate(k, in.KeyPlaces)
+	}
+	var y sinter.Tensor
+	switch {
+	case a.Dropout > 0 && m.training() && rank == 2:
+		return at.failf(operands, "with offsets no weights of attention can be dropped: set Dropout of the attention to 0")
+	case a.Dropout > 0 && m.training():
+		y = a.dropping(heads(q), heads(k), heads(v), in.Mask, m).Transpose(1, 2)
+	case rank == 2:
+		y, _ = sinter.Attention(q, k, v, a.options(in))
+	default:
+		y, _ = sinter.Attention(heads(q), heads(k), heads(v), a.options(in))
+		y = y.Transpose(1, 2)
+	}
+	return at.named(a.Out.Forward(y.ReshapeDims(x.Shape()...)), operands...)
+}
+
+func (a *MultiHeadAttention) options(in AttentionInput) sinter.AttentionOptions {
+	return sinter.AttentionOptions{Causal: a.Causal, Window: a.Window, Mask: in.Mask, QOffsets: in.Offsets, KOffsets: in.KeyOffsets}
+}
+
+// complete puts in what is meant by fields left empty, for queries x.
+func (in AttentionInput) complete(x sinter.Tensor) AttentionInput {
+	if given(in.Offsets) && !given(in.KeyOffsets) {
+		in.KeyOffsets = in.Offsets
+	}
+	if given(in.Offsets) && !given(in.Places) {
+		in.Places = sinter.Positions(in.Offsets)
+	}
+	if given(in.KeyOffsets) && !given(in.KeyPlaces) {
+		in.KeyPlaces = sinter.Positions(in.KeyOffsets)
+	}
 	if !given(in.Key) {
 		in.Key = x
 		if !given(in.KeyPlaces) {
@@ -97,38 +153,26 @@ func (a *MultiHeadAttention) Attend(x sinter.Tensor, in AttentionInput, m *Mode)
 	if !given(in.Value) {
 		in.Value = in.Key
 	}
-	operands := []sinter.Tensor{x, in.Key, in.Value}
-	if failed(operands) {
-		return at.named(sinter.Concat(0, operands...), operands...)
-	}
-	if err := a.check(); err != nil {
-		return at.fail(err, operands...)
-	}
-	for _, t := range operands {
-		if t.Rank() != 3 || !t.Dim(-1).IsConst(a.Width) {
-			return at.failf(operands, "want [batch, places, %d]", a.Width)
-		}
-	}
-	q, k, v := a.project(x, in)
-	if a.Rotary != nil {
-		q, k = a.Rotary.Rotate(q, in.Places), a.Rotary.Rotate(k, in.KeyPlaces)
-	}
-	var y sinter.Tensor
-	if a.Dropout > 0 && m.training() {
-		y = a.dropping(q, k, v, in.Mask, m)
-	} else {
-		y, _ = sinter.Attention(q, k, v, sinter.AttentionOptions{Causal: a.Causal, Window: a.Window, Mask: in.Mask})
-	}
-	y = y.Transpose(1, 2).ReshapeDims(x.Shape()...)
-	return at.named(a.Out.Forward(y), operands...)
+	return in
 }
 
-// project gives queries, keys and values: [batch, heads, places, width of a head].
+// heads turns [batch, places, heads, width] into [batch, heads, places, width].
+func heads(x sinter.Tensor) sinter.Tensor { return x.Transpose(1, 2) }
+
+// rotate turns x [..., places, heads, width] by its places.
+func (a *MultiHeadAttention) rotate(x, places sinter.Tensor) sinter.Tensor {
+	return a.Rotary.Rotate(x.Transpose(-2, -3), places).Transpose(-2, -3)
+}
+
+// project gives queries, keys and values: [..., places, heads, width of a head].
 func (a *MultiHeadAttention) project(x sinter.Tensor, in AttentionInput) (q, k, v sinter.Tensor) {
 	head, heads, kv := a.Width/a.Heads, a.Heads, a.keyHeads()
 	parts := []int{heads * head, kv * head, kv * head}
 	split := func(y sinter.Tensor, heads int) sinter.Tensor {
-		return y.ReshapeDims(y.Dim(0), y.Dim(1), sinter.N(heads), sinter.N(head)).Transpose(1, 2)
+		if y.Err() != nil {
+			return y
+		}
+		return y.ReshapeDims(append(y.Shape()[:y.Rank()-1], sinter.N(heads), sinter.N(head))...)
 	}
 	if a.Separate {
 		if a.Q == nil || a.K == nil || a.V == nil {

@@ -62,12 +62,23 @@ func (r *LoadReport) Fits() bool {
 // every difference is a *LoadReport and nothing changes; else it is reported.
 // Programs that run see all of the old values or all of the new.
 func Load(ctx context.Context, f *safetensors.File, net any, o LoadOptions) (*LoadReport, error) {
-	if f == nil {
-		return nil, errors.New("nn: no file to load from: use safetensors.Open")
-	}
 	all, err := State(net)
 	if err != nil {
 		return nil, err
+	}
+	return Restore(ctx, f, all, o)
+}
+
+// Restore is Load for variables that are no net, such as the state of an
+// optimizer.
+func Restore(ctx context.Context, f *safetensors.File, all []Param, o LoadOptions) (*LoadReport, error) {
+	if f == nil {
+		return nil, errors.New("nn: no file to load from: use safetensors.Open")
+	}
+	for _, p := range all {
+		if err := p.Variable.Err(); err != nil {
+			return nil, fmt.Errorf("nn: variable %s: %w", p.Name, err)
+		}
 	}
 	r := &LoadReport{File: f.Name()}
 	updates := r.compare(f, all, o)
