@@ -183,10 +183,14 @@ func weight(x safetensors.Tensor) sinter.Tensor {
 // load initialises the case's net and gives it PyTorch's state, strictly.
 func (c pytorchCase) load(t *testing.T, f *safetensors.File, prefix string) {
 	t.Helper()
-	if c.net == nil {
-		return
+	if c.net != nil {
+		c.loadAs(t, f, prefix, sinter.F64)
 	}
-	if err := nn.Init(c.net, nn.Options{DType: sinter.F64}); err != nil {
+}
+
+func (c pytorchCase) loadAs(t *testing.T, f *safetensors.File, prefix string, dt sinter.DType) {
+	t.Helper()
+	if err := nn.Init(c.net, nn.Options{DType: dt}); err != nil {
 		t.Fatal(err)
 	}
 	start := below(f, prefix+"state/")
@@ -203,6 +207,14 @@ func (c pytorchCase) load(t *testing.T, f *safetensors.File, prefix string) {
 	}
 	if _, err := nn.Load(context.Background(), own, c.net, nn.LoadOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	// What is saved is what PyTorch has saved, to the byte.
+	var again bytes.Buffer
+	if err := nn.Save(context.Background(), &again, c.net, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again.Bytes(), b.Bytes()) {
+		t.Error("saved, it is another file")
 	}
 }
 
