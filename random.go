@@ -64,7 +64,7 @@ func (r *Rand) Bits(shape ...Dim) Tensor {
 	low := wide.Cast(U32).Unsqueeze(0)
 	high := wide.Shr(Scalar(32)).Cast(U32).Unsqueeze(0)
 	key := Concat(0, low, high, Of([]uint32{uint32(n), uint32(n >> 32)}, 2))
-	return apply(ir.Rand, ir.Attr{DType: U32, Shape: append(ir.Shape{}, shape...)}, key)
+	return apply(ir.Rand, ir.Attr{Shape: append(ir.Shape{}, shape...)}, key)
 }
 
 // Uniform is F32 in [0, 1), multiples of 2^-24.

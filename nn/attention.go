@@ -36,7 +36,7 @@ func (a *MultiHeadAttention) Make(b *Builder) error {
 		return err
 	}
 	head, kv := a.Width/a.Heads, a.keyHeads()*a.Width/a.Heads
-	a.Out = Linear{In: a.Width, Out: a.Width, NoBias: a.NoBias, Weight: a.Out.Weight, Bias: a.Out.Bias}
+	a.Out.In, a.Out.Out, a.Out.NoBias, a.Out.zeroBias = a.Width, a.Width, a.NoBias, true
 	if !a.Separate {
 		b.Variable(&a.InWeight, XavierUniform(1), a.Heads*head+2*kv, a.Width)
 		b.optional(!a.NoBias, &a.InBias, Constant(0), a.Heads*head+2*kv)

@@ -16,9 +16,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := "nn: " + e.Kind
-	if e.Path != "" {
-		s += " " + e.Path
+	s := "nn:"
+	for _, part := range []string{e.Kind, e.Path} {
+		if part != "" {
+			s += " " + part
+		}
 	}
 	if e.Err != nil { // the zero Error has none
 		s += ": " + e.Err.Error()

@@ -65,8 +65,11 @@ func Init(net any, o Options) error {
 // makeOwn makes the variables of one struct. A Maker may leave some out; of
 // another struct all must be there.
 func makeOwn(path string, s reflect.Value, o Options) error {
-	m, ok := s.Addr().Interface().(Maker)
-	if !ok {
+	var m Maker
+	if s.CanInterface() { // a method of an embedded type that is not exported is that of the struct around it
+		m, _ = s.Addr().Interface().(Maker)
+	}
+	if m == nil {
 		return eachField(path, s, func(name string, _ bool, v reflect.Value) error {
 			if v.Type() == variableType && v.IsNil() {
 				return fmt.Errorf("nn: variable %s was not made: give %v a method Make, or set it before Init", name, s.Type())

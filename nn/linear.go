@@ -14,7 +14,8 @@ type Linear struct {
 	Weight *sinter.Variable `weight:"weight"` // [Out, In]
 	Bias   *sinter.Variable `weight:"bias"`   // [Out]
 
-	path string
+	path     string
+	zeroBias bool // at first
 }
 
 // Make is for Init.
@@ -24,7 +25,11 @@ func (l *Linear) Make(b *Builder) error {
 		return err
 	}
 	b.Variable(&l.Weight, KaimingUniform(math.Sqrt(5)), l.Out, l.In)
-	b.optional(!l.NoBias, &l.Bias, fanUniform(l.In), l.Out)
+	bias := fanUniform(l.In)
+	if l.zeroBias {
+		bias = Constant(0)
+	}
+	b.optional(!l.NoBias, &l.Bias, bias, l.Out)
 	return nil
 }
 

@@ -22,7 +22,7 @@ type mlp struct {
 func newMLP(t *testing.T, seed int64) *mlp {
 	t.Helper()
 	m := &mlp{Layers: []nn.Linear{{In: 3, Out: 4}, {In: 4, Out: 2, NoBias: true}}, Norm: &nn.BatchNorm{Channels: 4},
-		Scale: sinter.NewVariable("scale", sinter.Of([]float32{2}))}
+		Scale: sinter.NewVariable("scale", sinter.Of([]float32{2}, 1))}
 	if err := nn.Init(m, nn.Options{Seed: seed}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func Summary(net any, outputs ...sinter.Tensor) string {
 		return err.Error() + "\n"
 	}
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "name\tshape\telements\tbytes\t")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "name\tshape\telements\tbytes")
 	first := map[*sinter.Variable]string{}
 	var trained, state, bytes int
 	for _, p := range all {
@@ -29,12 +29,12 @@ func Summary(net any, outputs ...sinter.Tensor) string {
 			n *= s
 		}
 		size := n * x.DType().Size()
-		mark := ""
+		mark := "" // behind the last column
 		if p.State {
-			mark = " state"
+			mark = "\tstate"
 		}
 		if other, tied := first[p.Variable]; tied {
-			mark = " = " + other
+			mark = "\t= " + other
 		} else {
 			first[p.Variable] = p.Name
 			bytes += size
@@ -44,7 +44,7 @@ func Summary(net any, outputs ...sinter.Tensor) string {
 				trained += n
 			}
 		}
-		fmt.Fprintf(w, "%s\t%v%v\t%d\t%d\t%s\n", p.Name, x.DType(), sizesOf(p.Variable), n, size, mark)
+		fmt.Fprintf(w, "%s\t%v%v\t%d\t%d%s\n", p.Name, x.DType(), sizesOf(p.Variable), n, size, mark)
 	}
 	w.Flush()
 	fmt.Fprintf(&b, "%d parameters", trained)

@@ -119,7 +119,7 @@ func tagOf(f reflect.StructField) (name string, state, ok bool, err error) {
 		return "", false, false, errors.New("it has the tags weight and state: choose one")
 	case isWeight:
 		name = weight
-	case !state && f.Anonymous && f.IsExported() && holdsVariables(f.Type, nil):
+	case !state && f.Anonymous && (f.IsExported() || f.Type.Kind() == reflect.Struct) && holdsVariables(f.Type, nil):
 		return "", false, true, nil
 	case !state && f.IsExported() && holdsVariables(f.Type, nil):
 		return "", false, false, fmt.Errorf("it holds variables: give it the tag `weight:\"name\"`, or `weight:\"-\"` to leave it out")
