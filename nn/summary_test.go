@@ -27,9 +27,9 @@ func ExampleSummary() {
 	// conv.weight               f32[4 1 3 3]  36        144
 	// norm.weight               f32[4]        4         16
 	// norm.bias                 f32[4]        4         16
-	// norm.running_mean         f32[4]        4         16     state
-	// norm.running_var          f32[4]        4         16     state
-	// norm.num_batches_tracked  i64[]         1         8      state
+	// norm.running_mean         f32[4]        4         16  state
+	// norm.running_var          f32[4]        4         16  state
+	// norm.num_batches_tracked  i64[]         1         8   state
 	// 44 parameters and 9 elements of state, 216 bytes
 	// 4608*batch operations forward
 }
