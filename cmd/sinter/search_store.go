@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
@@ -103,13 +104,18 @@ func (k *keeper) read(ctx context.Context, f func(*store.Reader) error) {
 	}
 }
 
-// commit keeps a batch, even of a search that is being given up. The caller
-// tells failed of an error.
+// commit keeps a batch, also of a search that is being given up, but then it
+// waits for other processes no longer than a person does. The caller tells
+// failed of an error.
 func (k *keeper) commit(ctx context.Context, b store.Batch) error {
 	if k.open == nil {
 		return nil
 	}
-	_, err := k.open.Commit(context.WithoutCancel(ctx), b)
+	const patience = 500 * time.Millisecond
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })()
+	_, err := k.open.Commit(own, b)
 	return err
 }
 
