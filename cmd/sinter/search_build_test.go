@@ -187,4 +187,4 @@ func TestSplitVersion(t *testing.T) {
 }
 
 // splitPin is splitVersion with a hash of passages.
-const splitPin = "1 07a8bd28bb6bd4a950de925dd0a1a1c8"
+const splitPin = "1 0b519a1d451a0f9547dfa832e1374a48"
