@@ -178,7 +178,8 @@ func (m RMSprop) update(s step) (sinter.Tensor, []sinter.Tensor) {
 	state, spread := []sinter.Tensor{square}, square
 	if m.Centered {
 		mean := mix(s.state[1], g, alpha)
-		state, spread = append(state, mean), square.Sub(mean.Square())
+		state = append(state, mean)
+		spread = square.Sub(mean.Square()).Maximum(sinter.Scalar(0)) // rounded it may be negative
 	}
 	way := g.Div(spread.Sqrt().Add(sinter.Scalar(or(m.Epsilon, 1e-8))))
 	if m.Momentum > 0 {

@@ -294,22 +294,29 @@ func (o *Optimizer) clip(grads []sinter.Tensor) []sinter.Tensor {
 		return grads
 	}
 	// PyTorch adds 1e-6 to the norm before it divides.
-	scale := sinter.Scalar(o.options.ClipNorm).Cast(grads[0].DType()).Div(Norm(grads...).Cast(grads[0].DType()).Add(sinter.Scalar(1e-6))).Minimum(sinter.Scalar(1))
+	norm := sumSquares(grads).Sqrt().Add(sinter.Scalar(1e-6))
+	scale := norm.Reciprocal().Mul(sinter.Scalar(o.options.ClipNorm)).Minimum(sinter.Scalar(1))
 	for i, g := range grads {
 		grads[i] = g.Mul(scale.Cast(g.DType()))
 	}
 	return grads
 }
 
-// Norm is the root of the sum of the squares of all elements.
+// Norm is the root of the sum of the squares of all elements, in the dtype of
+// the first of x.
 func Norm(x ...sinter.Tensor) sinter.Tensor {
-	sum := sinter.Scalar(0)
-	for i, g := range x {
-		s := g.Square().Sum()
-		if i > 0 {
-			s = sum.Add(s.Cast(sum.DType()))
-		}
-		sum = s
+	norm := sumSquares(x).Sqrt()
+	if len(x) == 0 {
+		return norm
 	}
-	return sum.Sqrt()
+	return norm.Cast(x[0].DType())
+}
+
+// sumSquares is in F64: the square of an F32 of 1e20 is no F32.
+func sumSquares(x []sinter.Tensor) sinter.Tensor {
+	sum := sinter.Scalar(0).Cast(sinter.F64)
+	for _, g := range x {
+		sum = sum.Add(g.Cast(sinter.F64).Square().Sum())
+	}
+	return sum
 }

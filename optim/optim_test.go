@@ -2,10 +2,13 @@ package optim_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -118,6 +121,160 @@ func TestClip(t *testing.T) {
 		if err != nil || math.Abs(got[0]+c.want[0]) > 1e-5 || math.Abs(got[1]+c.want[1]) > 1e-5 {
 			t.Errorf("%+v: %v, %v, want less %v", c.o, got, err, c.want)
 		}
+	}
+}
+
+// Gradients whose squares are beyond F32 are brought down like others.
+func TestClipHuge(t *testing.T) {
+	ctx := context.Background()
+	v := sinter.NewVariable("v", sinter.Of([]float32{0, 0, 0, 0}, 4))
+	o, err := optim.New(optim.Options{ClipNorm: 1}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.SGD{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates, err := o.Update(v.Tensor().Mul(sinter.Scalar(1e20)).Sum(), sinter.Scalar(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sinter.Eval(ctx, updates...); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := sinter.Values[float32](ctx, v.Tensor()); err != nil || math.Abs(float64(x[0])+0.5) > 1e-6 {
+		t.Errorf("%v, %v, want -0.5", x, err)
+	}
+	if norm, err := sinter.Values[float32](ctx, optim.Norm(sinter.Of([]float32{3e30, 4e30}, 2))); err != nil || norm[0] != 5e30 {
+		t.Errorf("norm %v, %v", norm, err)
+	}
+}
+
+// A mean of squares less the square of a mean may be below 0 by rounding.
+func TestCenteredStays(t *testing.T) {
+	ctx := context.Background()
+	v := sinter.NewVariable("v", sinter.Of([]float32{0}, 1))
+	o, err := optim.New(optim.Options{}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.RMSprop{Centered: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates, err := o.Update(v.Tensor().Mul(sinter.Scalar(1e-20)).Sum(), sinter.Scalar(0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := sinter.Compile(sinter.Capture(updates...), sinter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer step.Close()
+	for i := range 1000 {
+		if _, err := step.Run(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if x, err := sinter.Values[float32](ctx, v.Tensor()); err != nil || x[0] != x[0] {
+			t.Fatalf("%v, %v after %d steps", x, err, i+1)
+		}
+	}
+}
+
+// A step that fails, or is given up, changes nothing; steps at the same time
+// take turns.
+func TestStepWhole(t *testing.T) {
+	ctx := context.Background()
+	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2, 3}, 3))
+	o, err := optim.New(optim.Options{Average: 0.5, ClipNorm: 100}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.SGD{Momentum: 0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := sinter.Input("at", sinter.I32, sinter.N(2))
+	updates, err := o.Update(v.Tensor().Take(at, 0).Sum(), sinter.Scalar(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := sinter.Compile(sinter.Capture(updates...), sinter.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer step.Close()
+	all := append(o.State(), v)
+	state := func() (s []float64) {
+		for _, x := range all {
+			s = append(s, values(t, x)...)
+		}
+		return s
+	}
+	before := state()
+	var outside *sinter.IndexError
+	if _, err := step.Run(ctx, map[string]sinter.Tensor{"at": sinter.Of([]int32{0, 7}, 2)}); !errors.As(err, &outside) {
+		t.Errorf("an index outside: %v", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := step.Run(ended, map[string]sinter.Tensor{"at": sinter.Of([]int32{0, 1}, 2)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	if after := state(); !slices.Equal(before, after) {
+		t.Errorf("a failed step left %v, want %v", after, before)
+	}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 5 {
+				if _, err := step.Run(ctx, map[string]sinter.Tensor{"at": sinter.Of([]int32{0, 0}, 2)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	// The momentum of a gradient of 2 nears 4: after n steps it is 4 - 4/2^n.
+	want, momentum := 1.0, 0.0
+	for range 20 {
+		momentum = momentum/2 + 2
+		want -= momentum
+	}
+	if after := state(); after[0] != 20 || math.Abs(values(t, v)[0]-want) > 1e-3 {
+		t.Errorf("after 20 steps: %v, want the first parameter at %v", after, want)
+	}
+}
+
+// Sums start anew after each update, and the average of parameters from where
+// they are at the first.
+func TestAccumulateTwice(t *testing.T) {
+	ctx := context.Background()
+	v := sinter.NewVariable("v", sinter.Of([]float64{1}, 1))
+	o, err := optim.New(optim.Options{Accumulate: 3, Average: 0.75}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.SGD{}, Scale: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := sinter.Input("x", sinter.F64, sinter.N(1))
+	loss := v.Tensor().Mul(x).Sum()
+	sums, err := o.Accumulate(loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates, err := o.Update(loss, sinter.Scalar(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var programs [2]*sinter.Program
+	for i, outs := range [][]sinter.Tensor{sums, updates} {
+		if programs[i], err = sinter.Compile(sinter.Capture(outs...), sinter.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		defer programs[i].Close()
+	}
+	param, average := 1.0, 1.0
+	for round := range 3 {
+		sum := 0.0
+		for i := range 3 {
+			in := float64(10*round + i)
+			sum += in
+			if _, err := programs[i/2].Run(ctx, map[string]sinter.Tensor{"x": sinter.Of([]float64{in}, 1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		param -= 2 * sum / 3
+		average = 0.75*average + 0.25*param
+		near(t, "parameter", values(t, v), []float64{param})
+		near(t, "average", values(t, o.Averages()[0]), []float64{average})
 	}
 }
 

@@ -101,7 +101,7 @@ func TestPyTorchSteps(t *testing.T) {
 
 func values(t *testing.T, v *sinter.Variable) []float64 {
 	t.Helper()
-	x, err := sinter.Values[float64](context.Background(), v.Tensor().Reshape(-1))
+	x, err := sinter.Values[float64](context.Background(), v.Tensor().Cast(sinter.F64).Reshape(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
