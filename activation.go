@@ -54,6 +54,9 @@ func (x Tensor) GELU() Tensor {
 
 // GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016).
 func (x Tensor) GELUTanh() Tensor {
+	if x.DType() == F16 { // the cube overflows, and its gradient
+		return x.Cast(F32).GELUTanh().Cast(F16)
+	}
 	cubic := x.Mul(x).Mul(x).Mul(Scalar(0.044715))
 	inner := x.Add(cubic).Mul(Scalar(math.Sqrt(2 / math.Pi)))
 	return x.Mul(Scalar(0.5)).Mul(inner.Tanh().Add(Scalar(1)))

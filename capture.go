@@ -155,6 +155,8 @@ func (c *capture) leaf(e *expr) (*ir.Node, error) {
 		key = e.name
 	case e.variable != nil:
 		key, l.Storage = e.variable, e.variable
+	case c.visit != nil: // of two tensors over one storage each has a gradient
+		key, l.Storage = e, e.store
 	default:
 		key, l.Storage = e.store, e.store
 	}

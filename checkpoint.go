@@ -1,6 +1,9 @@
 package sinter
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // regions numbers what is recomputed, so that it is not merged with what was
 // computed before.
@@ -8,7 +11,7 @@ var regions atomic.Int64
 
 // Checkpoint is f(in), whose intermediate results a gradient computes again
 // instead of keeping them: less memory for more work. Random draws in f are the
-// same both times.
+// same both times. What f makes has no gradient of its own, but for variables.
 func Checkpoint(f func(in []Tensor) Tensor, in ...Tensor) Tensor {
 	if bad, ok := firstErr(in...); ok {
 		return bad
@@ -22,33 +25,48 @@ func Checkpoint(f func(in []Tensor) Tensor, in ...Tensor) Tensor {
 		return bad
 	}
 	// Beside in, f may use what it finds around it.
-	var outside []Tensor
-	for _, v := range outsideOf(y.v, before) {
-		outside = append(outside, Tensor{v})
+	values, inside := outsideOf(y.v, before)
+	outside := make([]Tensor, len(values))
+	for i, v := range values {
+		outside[i] = Tensor{v}
 	}
-	return withGradient(y, outside, func(in []Tensor, y, dy Tensor) []Tensor {
+	z := withGradient(y, outside, func(in []Tensor, y, dy Tensor) []Tensor {
 		again := Tensor{recompute(y.v, in, int(regions.Add(1)))}
-		grads, _, err := vjp([]Tensor{again}, []Tensor{dy}, in)
+		grads, missing, err := vjp([]Tensor{again}, []Tensor{dy}, in)
 		if err != nil {
 			return []Tensor{fail(err, y)}
 		}
+		for i, why := range missing {
+			var forgotten *forgottenError
+			if errors.As(why, &forgotten) {
+				grads[i] = Tensor{&value{err: why}}
+			}
+		}
 		return grads
 	})
+	if z.Err() == nil {
+		z.v.expr.Load().inside = inside // nobody else has it yet
+	}
+	return z
 }
 
 // outsideOf lists the values made before, that v depends on, in the order in
-// which they are met.
-func outsideOf(v *value, before int64) []*value {
-	var all []*value
+// which they are met, and leaves made since: variables have gradients wherever
+// they were made.
+//
+// inside are all others on the way.
+func outsideOf(v *value, before int64) (all []*value, inside map[*value]bool) {
+	inside = map[*value]bool{}
 	seen := map[*value]bool{v: true}
 	stack := []*value{v}
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if v.serial <= before {
+		if v.serial <= before || v.leaf() != nil {
 			all = append(all, v)
 			continue
 		}
+		inside[v] = true
 		for _, x := range v.expr.Load().in {
 			if !seen[x] {
 				seen[x] = true
@@ -56,7 +74,7 @@ func outsideOf(v *value, before int64) []*value {
 			}
 		}
 	}
-	return all
+	return all, inside
 }
 
 // recompute is v computed anew from in.

@@ -1,7 +1,9 @@
 package sinter
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/grad"
 	"github.com/sinterml/sinter/internal/ir"
@@ -15,7 +17,18 @@ type differentiation struct {
 	values map[*ir.Node]*value
 	custom map[*ir.Node]grad.Custom
 	err    error
+
+	computed []computed
+	inside   []map[*value]bool // of each Checkpoint
 }
+
+// computed is a leaf that was computed from other tensors.
+type computed struct {
+	node    *ir.Node
+	origins origins
+}
+
+var errInside = errors.New("it was made inside a Checkpoint, which computes it again: give it to the Checkpoint as an operand, or make it outside")
 
 func newDifferentiation() *differentiation {
 	d := &differentiation{values: map[*ir.Node]*value{}, custom: map[*ir.Node]grad.Custom{}}
@@ -27,6 +40,12 @@ func newDifferentiation() *differentiation {
 func (d *differentiation) visit(v *value, e *expr, n *ir.Node) {
 	if d.values[n] == nil {
 		d.values[n] = v
+	}
+	if e.origins != nil {
+		d.computed = append(d.computed, computed{n, e.origins})
+	}
+	if e.inside != nil {
+		d.inside = append(d.inside, e.inside)
 	}
 	if e.custom != nil {
 		c := grad.Custom{Back: func(dy *ir.Node) ([]*ir.Node, error) { return d.customBack(e, dy) }}
@@ -44,6 +63,22 @@ func (d *differentiation) node(x Tensor) *ir.Node {
 		d.err = err
 	}
 	return n
+}
+
+// forgetful lists the leaves that were computed from some of wrt.
+func (d *differentiation) forgetful(wrt []Tensor) []computed {
+	var all []computed
+	for _, c := range d.computed {
+		if slices.ContainsFunc(wrt, func(x Tensor) bool { return c.origins.has(x.load().serial) }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// hidden tells whether v lies inside a Checkpoint.
+func (d *differentiation) hidden(v *value) bool {
+	return slices.ContainsFunc(d.inside, func(inside map[*value]bool) bool { return inside[v] })
 }
 
 func (d *differentiation) run(p grad.Problem) (grads []Tensor, missing []error, err error) {

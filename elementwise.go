@@ -91,7 +91,11 @@ func (x Tensor) Sinh() Tensor {
 	near := t.Add(t.Div(t.Add(Scalar(1)))).Mul(Scalar(0.5))
 	h := Where(a.Less(Scalar(hyperbolicFar(x.DType()))), near, halfExp(a))
 	signed := Where(x.Less(Scalar(0)), h.Neg(), h)
-	return Where(a.Less(Scalar(0x1p-27)), x, signed) // x itself keeps -0
+	y := Where(x.Equal(Scalar(0)), x, signed) // x itself keeps -0
+	// The branches not taken are infinite far out, and |x| has no slope at 0.
+	return withGradient(y, []Tensor{x}, func(in []Tensor, y, dy Tensor) []Tensor {
+		return []Tensor{dy.Mul(in[0].Cosh())}
+	})
 }
 
 // Cosh is the hyperbolic cosine.
@@ -99,7 +103,10 @@ func (x Tensor) Cosh() Tensor {
 	a := x.Abs()
 	e := a.Exp()
 	near := e.Add(e.Reciprocal()).Mul(Scalar(0.5))
-	return Where(a.Less(Scalar(hyperbolicFar(x.DType()))), near, halfExp(a))
+	y := Where(a.Less(Scalar(hyperbolicFar(x.DType()))), near, halfExp(a))
+	return withGradient(y, []Tensor{x}, func(in []Tensor, y, dy Tensor) []Tensor {
+		return []Tensor{dy.Mul(in[0].Sinh())}
+	})
 }
 
 // hyperbolicFar is where e^-x is lost beside e^x and e^x is still in range.

@@ -111,10 +111,13 @@ func resolveOn(ctx context.Context, d *Device, values []*value) ([]*storage, err
 	if err != nil {
 		return nil, err
 	}
+	budget := originsLimit
 	for i, v := range values {
 		// A variable goes on reading its latest version.
 		if e := before[i]; e.op != ir.Variable && e.store == nil {
-			v.expr.CompareAndSwap(e, stores[i].leaf(ir.Bound, ""))
+			leaf := stores[i].leaf(ir.Bound, "")
+			leaf.origins = originsOf(e, &budget)
+			v.expr.CompareAndSwap(e, leaf)
 		}
 	}
 	return stores, nil

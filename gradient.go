@@ -16,8 +16,9 @@ import (
 // on in a way that has a gradient gets an error; steps such as Floor have
 // gradient 0.
 //
-// Call it before Eval or Values computes loss: a tensor that has its value
-// forgets what it was computed from.
+// Call it before Eval or Values computes loss, or what it is made of: a tensor
+// that has its value forgets what it was computed from, which is an error where
+// it counts.
 func Grad(loss Tensor, wrt ...Tensor) []Tensor {
 	if bad, ok := firstErr(loss); ok {
 		return sameErr(bad, len(wrt))
@@ -71,11 +72,34 @@ func vjp(outputs, cotangents, wrt []Tensor) (grads []Tensor, missing []error, er
 			p.Wrt, at = append(p.Wrt, d.node(x)), append(at, i)
 		}
 	}
+	n := len(p.Wrt)
+	forgetful := d.forgetful(wrt)
+	for _, x := range forgetful {
+		p.Wrt = append(p.Wrt, x.node)
+	}
 	some, none, err := d.run(p)
-	for i := range some {
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range n {
 		grads[at[i]], missing[at[i]] = some[i], none[i]
 	}
-	return grads, missing, err
+	for i, x := range forgetful {
+		if none[n+i] != nil {
+			continue // no gradient comes that way
+		}
+		for j := range wrt {
+			if x.origins.has(wrt[j].load().serial) {
+				missing[j] = &forgottenError{x.node.Type}
+			}
+		}
+	}
+	for i, x := range wrt {
+		if d.hidden(x.v) {
+			missing[i] = errInside
+		}
+	}
+	return grads, missing, nil
 }
 
 func checkCotangents(outputs, cotangents []Tensor) error {

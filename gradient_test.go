@@ -158,6 +158,13 @@ func TestCheckGradFinds(t *testing.T) {
 	if err := sinter.CheckGrad(ctx, right, sinter.CheckGradOptions{}, x.Cast(sinter.F32)); err != nil {
 		t.Errorf("f32: %v", err)
 	}
+	steep := func(in []tensor) tensor {
+		return sinter.CustomGrad(func(in []tensor) tensor { return in[0].Square() },
+			func(in []tensor, y, dy tensor) []tensor { return []tensor{dy.Div(sinter.Scalar(0))} }, in...)
+	}
+	if err := sinter.CheckGrad(ctx, steep, sinter.CheckGradOptions{}, x); err == nil {
+		t.Error("an infinite gradient is as good as any difference")
+	}
 	if err := sinter.CheckGrad(ctx, right, sinter.CheckGradOptions{}, x.Cast(sinter.BF16)); err == nil {
 		t.Error("bf16 was taken")
 	}
@@ -274,6 +281,126 @@ func TestCheckpoint(t *testing.T) {
 	}
 	if kept == 0 || kept == len(xs) {
 		t.Errorf("%d of %d kept", kept, len(xs))
+	}
+}
+
+// A tensor that Eval or Values has computed does not lead back to what it was
+// made from: a gradient that would leave that part out is an error.
+func TestGradOfForgotten(t *testing.T) {
+	ctx := context.Background()
+	x := sinter.Of([]float64{3}, 1)
+	w := sinter.NewVariable("w", x)
+	for name, f := range map[string]func(x, h tensor) tensor{
+		"beside":       func(x, h tensor) tensor { return h.Add(x) },
+		"computed too": func(x, h tensor) tensor { y := h.Sin().Add(x); computed(t, y); return y.Mul(x) },
+		"in a checkpoint": func(x, h tensor) tensor {
+			return sinter.Checkpoint(func(in []tensor) tensor { return in[0].Mul(h) }, x)
+		},
+		"of a checkpoint": func(x, _ tensor) tensor {
+			return sinter.Checkpoint(func(in []tensor) tensor {
+				h := in[0].Square()
+				defer computed(t, h)
+				return h.Mul(in[0])
+			}, x)
+		},
+	} {
+		for _, x := range []tensor{x, w.Tensor(), x.Add(sinter.Scalar(1))} {
+			h := x.Square()
+			y := f(x, h)
+			computed(t, h)
+			if err := sinter.Grad(y.Sum(), x)[0].Err(); err == nil || !strings.Contains(err.Error(), "forgot") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	// What has no gradient of x, or is meant as a constant, is no part.
+	h, detached, cut := x.Square(), x.Detach().Square(), x.Square()
+	all, err := sinter.Eval(ctx, h, detached, cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := x.Mul(all[0]).Add(x.Mul(detached)).Add(x.Mul(cut.Detach())).Sum()
+	if g, err := sinter.Values[float64](ctx, sinter.Grad(loss, x)[0]); err != nil || g[0] != 27 {
+		t.Errorf("constants: %v, %v", g, err)
+	}
+}
+
+func computed(t *testing.T, x tensor) {
+	t.Helper()
+	if _, err := sinter.Eval(context.Background(), x); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two tensors over one storage are two.
+func TestGradOfSharedStorage(t *testing.T) {
+	ctx := context.Background()
+	x := sinter.Of([]float64{3}, 1)
+	frozen, err := sinter.Eval(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := sinter.Grad(x.Square().Mul(frozen[0]).Sum(), x, frozen[0])
+	got, err := sinter.Values[float64](ctx, sinter.Concat(0, g...))
+	if err != nil || got[0] != 18 || got[1] != 9 {
+		t.Errorf("%v, %v, want 18 and 9", got, err)
+	}
+}
+
+// A variable made within a checkpoint has its whole gradient; another tensor
+// made there has none, which is told.
+func TestGradInsideCheckpoint(t *testing.T) {
+	ctx := context.Background()
+	x := sinter.Of([]float64{3}, 1)
+	var w *sinter.Variable
+	var h tensor
+	y := sinter.Checkpoint(func(in []tensor) tensor {
+		w = sinter.NewVariable("w", sinter.Of([]float64{2}, 1))
+		h = in[0].Square()
+		return h.Mul(w.Tensor())
+	}, x)
+	g := sinter.Grad(y.Add(w.Tensor()).Add(h).Sum(), x, w.Tensor(), h)
+	got, err := sinter.Values[float64](ctx, sinter.Concat(0, g[:2]...))
+	if err != nil || got[0] != 18 || got[1] != 10 {
+		t.Errorf("%v, %v, want 18 and 10", got, err)
+	}
+	if err := g[2].Err(); err == nil || !strings.Contains(err.Error(), "inside a Checkpoint") {
+		t.Errorf("gradient of what is inside: %v", err)
+	}
+}
+
+// Slopes where a formula has a branch that is infinite, or without slope, there.
+func TestGradAtEdges(t *testing.T) {
+	ctx := context.Background()
+	two, three := sinter.Scalar(2), sinter.Scalar(3)
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		dt   sinter.DType
+		f    func(x tensor) tensor
+		at   float64
+		want []float64 // the first derivative, the second, ...
+	}{
+		"sinh":            {sinter.F64, tensor.Sinh, 0, []float64{1, 0, 1}},
+		"sinh, f16":       {sinter.F16, tensor.Sinh, 0, []float64{1, 0, 1}},
+		"sinh, far":       {sinter.F32, tensor.Sinh, 100, []float64{inf, inf}},
+		"cosh":            {sinter.F64, tensor.Cosh, 0, []float64{0, 1, 0, 1}},
+		"cosh, far":       {sinter.F32, tensor.Cosh, -100, []float64{-inf, inf}},
+		"cosh, near far":  {sinter.F32, func(x tensor) tensor { return x.Cosh().Mul(sinter.Scalar(1e-38)) }, 89, []float64{2.2448063}},
+		"gelu, f16":       {sinter.F16, tensor.GELUTanh, 300, []float64{1, 0}},
+		"gelu below, f16": {sinter.F16, tensor.GELUTanh, -300, []float64{0, 0}},
+		"x^2":             {sinter.F64, func(x tensor) tensor { return x.Pow(two) }, 0, []float64{0, 2, 0, 0, 0}},
+		"x^3 + x^1":       {sinter.F64, func(x tensor) tensor { return x.Pow(three).Add(x.Pow(sinter.Scalar(1))) }, 0, []float64{1, 0, 6, 0, 0}},
+		"std":             {sinter.F64, func(x tensor) tensor { return sinter.Stack(0, x, x).Std(0) }, 2, []float64{0}},
+	} {
+		x := sinter.Of([]float64{c.at}, 1).Cast(c.dt)
+		y := c.f(x)
+		for i, want := range c.want {
+			y = sinter.Grad(y.Sum(), x)[0]
+			got, err := sinter.Values[float64](ctx, y.Mul(sinter.Scalar(1)).Cast(sinter.F64))
+			if err != nil || got[0] != want && !(math.Abs(got[0]-want) < 1e-6) {
+				t.Errorf("%s: derivative %d is %v, %v, want %v", name, i+1, got, err, want)
+			}
+		}
 	}
 }
 

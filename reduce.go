@@ -118,12 +118,20 @@ func (x Tensor) VarKeep(correction int, axes ...int) Tensor {
 	})
 }
 
-// Std is the square root of Var.
-func (x Tensor) Std(correction int, axes ...int) Tensor { return x.Var(correction, axes...).Sqrt() }
+// Std is the square root of Var. Where all are equal its gradient is 0.
+func (x Tensor) Std(correction int, axes ...int) Tensor {
+	return x.Var(correction, axes...).deviation()
+}
 
 // StdKeep is Std that keeps the axes.
 func (x Tensor) StdKeep(correction int, axes ...int) Tensor {
-	return x.VarKeep(correction, axes...).Sqrt()
+	return x.VarKeep(correction, axes...).deviation()
+}
+
+// deviation is the root of a variance, with gradient 0 at 0.
+func (x Tensor) deviation() Tensor {
+	none := x.Equal(Scalar(0))
+	return Where(none, x, Where(none, x.like(1), x).Sqrt())
 }
 
 // average sums over axes and divides by their size less correction.

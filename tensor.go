@@ -39,11 +39,14 @@ type expr struct {
 	// The value is that of in[0], y; its gradient is what custom makes of y's for
 	// the rest of in.
 	custom func(in []Tensor, y, dy Tensor) []Tensor
+	// Of a Checkpoint: the values that only it leads to.
+	inside map[*value]bool
 
 	// For leaves.
 	name     string    // Input, Weight, Variable
 	store    *storage  // Bound, Weight
 	variable *Variable // Variable
+	origins  origins   // Bound, if it was computed
 }
 
 // zeroValue is what the zero Tensor is a handle on.

@@ -9,7 +9,7 @@ import (
 // none is the gradient of steps: 0 wherever there is one.
 func none(*maker, *ir.Node, *ir.Node, *ir.Node) *ir.Node { return nil }
 
-// abs has gradient 0 at 0, and NaN at NaN.
+// abs has gradient 0 at 0.
 func abs(m *maker, x, r, d *ir.Node) *ir.Node {
 	zero := m.zeros(x)
 	return m.where(m.op(ir.Less, x, zero), m.neg(d), m.where(m.op(ir.Equal, x, zero), zero, d))
@@ -24,10 +24,12 @@ func erf(m *maker, x, r, d *ir.Node) *ir.Node {
 // depend on x, nor 0^y, for y >= 0, on y.
 func pow(m *maker, x, y, r, d *ir.Node) (dx, dy *ir.Node) {
 	zero, one := m.zeros(x), m.number(x, 1)
-	slope := m.mul(y, m.op(ir.Pow, x, m.op(ir.Sub, y, one)))
-	dx = m.where(m.op(ir.Equal, y, zero), zero, m.mul(d, slope))
+	// Branches not taken must not be infinite: their own gradients would be NaN.
+	still := m.op(ir.Equal, y, zero)
+	slope := m.mul(y, m.op(ir.Pow, m.where(still, one, x), m.op(ir.Sub, y, one)))
+	dx = m.where(still, zero, m.mul(d, slope))
 	flat := m.op(ir.And, m.op(ir.Equal, x, zero), m.op(ir.Xor, m.op(ir.Less, y, zero), m.fill(ir.Bool, 1, x.Shape)))
-	base := m.where(flat, one, x) // the branch not taken must not be infinite: its own gradient would be NaN
+	base := m.where(flat, one, x)
 	dy = m.where(flat, zero, m.mul(d, m.mul(r, m.op(ir.Log, base))))
 	return dx, dy
 }

@@ -102,6 +102,9 @@ func init() {
 	}
 }
 
+// HasRule tells whether a gradient goes on from op to its operands.
+func HasRule(op ir.Op) bool { return rules[op].back != nil }
+
 // why tells why the gradient ends at n.
 func why(n *ir.Node) string {
 	if w := rules[n.Op].why; w != "" {
