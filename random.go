@@ -60,7 +60,7 @@ func (r *Rand) Bits(shape ...Dim) Tensor {
 	// The key is the seed and the number of the draw, each the lower half
 	// first. The number is bound: a program built again is the same program.
 	n := r.draws.Add(1) - 1
-	wide := r.seed.Cast(U64)
+	wide := r.seed.Cast(I64)
 	low := wide.Cast(U32).Unsqueeze(0)
 	high := wide.Shr(Scalar(32)).Cast(U32).Unsqueeze(0)
 	key := Concat(0, low, high, Of([]uint32{uint32(n), uint32(n >> 32)}, 2))

@@ -43,9 +43,17 @@ func (b *builder) random(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.
 	return r, nil
 }
 
-// mulWide is the high and the low half of x*m.
+// mulWide is the high and the low half of x*m, in 32 bits: vector units have no
+// wider product of all lanes. The halves of x and m give four products; none of
+// the sums exceeds 32 bits.
 func mulWide(x *loop.Expr, m uint32) (hi, lo *loop.Expr) {
-	p := loop.Apply(ir.Mul, ir.U64, loop.Apply(ir.Cast, ir.U64, x), loop.Const(ir.U64, uint64(m)))
-	hi = loop.Apply(ir.Cast, ir.U32, loop.Apply(ir.Shr, ir.U64, p, loop.Const(ir.U64, 32)))
-	return hi, loop.Apply(ir.Cast, ir.U32, p)
+	u32 := func(v uint32) *loop.Expr { return loop.Const(ir.U32, uint64(v)) }
+	op := func(o ir.Op, x, y *loop.Expr) *loop.Expr { return loop.Apply(o, ir.U32, x, y) }
+	upper := func(x *loop.Expr) *loop.Expr { return op(ir.Shr, x, u32(16)) }
+	lower := func(x *loop.Expr) *loop.Expr { return op(ir.And, x, u32(0xFFFF)) }
+	xh, xl, mh, ml := upper(x), lower(x), u32(m>>16), u32(m&0xFFFF)
+	middle := op(ir.Add, op(ir.Mul, xh, ml), upper(op(ir.Mul, xl, ml)))
+	other := op(ir.Add, op(ir.Mul, xl, mh), lower(middle))
+	hi = op(ir.Add, op(ir.Add, op(ir.Mul, xh, mh), upper(middle)), upper(other))
+	return hi, op(ir.Mul, x, u32(m))
 }

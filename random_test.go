@@ -1,0 +1,55 @@
+package sinter_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter"
+)
+
+func bits(t *testing.T, seed sinter.Tensor) []uint32 {
+	t.Helper()
+	v, err := sinter.Values[uint32](context.Background(), sinter.NewRand(seed).Bits(sinter.N(9)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// A seed counts as 64 bits, whatever type it has.
+func TestSeedsOfAllTypes(t *testing.T) {
+	minus := bits(t, sinter.Of([]int64{-1}))
+	if !slices.Equal(minus, bits(t, sinter.Of([]int32{-1}))) || !slices.Equal(minus, bits(t, sinter.Of([]uint64{1<<64 - 1}))) {
+		t.Error("-1 draws otherwise as another type")
+	}
+	if slices.Equal(minus, bits(t, sinter.Of([]uint32{1<<32 - 1}))) {
+		t.Error("the upper half of the seed does not count")
+	}
+	if !slices.Equal(bits(t, sinter.Scalar(7)), bits(t, sinter.Of([]uint8{7}))) {
+		t.Error("7 draws otherwise as another type")
+	}
+}
+
+// Random numbers do not keep a kernel from machine code.
+func TestRandomNumbersAreGenerated(t *testing.T) {
+	x := sinter.Input("x", sinter.F32, sinter.N(100), sinter.N(100))
+	seed := sinter.Input("seed", sinter.I64)
+	generic := func(y sinter.Tensor) []string {
+		p, err := sinter.Compile(sinter.Capture(y), sinter.Options{Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		return p.Info().Generic
+	}
+	if len(generic(x.MatMul(x).Add(x))) > 0 {
+		t.Skip("this processor has no generated code")
+	}
+	r := sinter.NewRand(seed)
+	for name, y := range map[string]sinter.Tensor{"normal": r.Normal(sinter.Dims(100, 100)...), "dropout": r.Dropout(x.Add(x), 0.5), "behind a product": r.Dropout(x.MatMul(x), 0.5)} {
+		if g := generic(y); len(g) > 0 {
+			t.Errorf("%s: no machine code for %v", name, g)
+		}
+	}
+}
