@@ -8,7 +8,7 @@ import (
 	"github.com/sinterml/sinter"
 )
 
-func bits(t *testing.T, seed sinter.Tensor) []uint32 {
+func drawn(t *testing.T, seed sinter.Tensor) []uint32 {
 	t.Helper()
 	v, err := sinter.Values[uint32](context.Background(), sinter.NewRand(seed).Bits(sinter.N(9)))
 	if err != nil {
@@ -19,14 +19,14 @@ func bits(t *testing.T, seed sinter.Tensor) []uint32 {
 
 // A seed counts as 64 bits, whatever type it has.
 func TestSeedsOfAllTypes(t *testing.T) {
-	minus := bits(t, sinter.Of([]int64{-1}))
-	if !slices.Equal(minus, bits(t, sinter.Of([]int32{-1}))) || !slices.Equal(minus, bits(t, sinter.Of([]uint64{1<<64 - 1}))) {
+	minus := drawn(t, sinter.Of([]int64{-1}))
+	if !slices.Equal(minus, drawn(t, sinter.Of([]int32{-1}))) || !slices.Equal(minus, drawn(t, sinter.Of([]uint64{1<<64 - 1}))) {
 		t.Error("-1 draws otherwise as another type")
 	}
-	if slices.Equal(minus, bits(t, sinter.Of([]uint32{1<<32 - 1}))) {
+	if slices.Equal(minus, drawn(t, sinter.Of([]uint32{1<<32 - 1}))) {
 		t.Error("the upper half of the seed does not count")
 	}
-	if !slices.Equal(bits(t, sinter.Scalar(7)), bits(t, sinter.Of([]uint8{7}))) {
+	if !slices.Equal(drawn(t, sinter.Scalar(7)), drawn(t, sinter.Of([]uint8{7}))) {
 		t.Error("7 draws otherwise as another type")
 	}
 }
