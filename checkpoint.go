@@ -32,7 +32,7 @@ func Checkpoint(f func(in []Tensor) Tensor, in ...Tensor) Tensor {
 	}
 	z := withGradient(y, outside, func(in []Tensor, y, dy Tensor) []Tensor {
 		again := Tensor{recompute(y.v, in, int(regions.Add(1)))}
-		grads, missing, err := vjp([]Tensor{again}, []Tensor{dy}, in)
+		grads, missing, err := vjp([]Tensor{again}, []Tensor{dy}, in, true) // what they have from one another comes later
 		if err != nil {
 			return []Tensor{fail(err, y)}
 		}

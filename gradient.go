@@ -40,7 +40,7 @@ func VJP(outputs, cotangents []Tensor, wrt ...Tensor) []Tensor {
 	if err := checkCotangents(outputs, cotangents); err != nil {
 		return sameErr(fail(err, outputs...), len(wrt))
 	}
-	grads, missing, err := vjp(outputs, cotangents, wrt)
+	grads, missing, err := vjp(outputs, cotangents, wrt, false)
 	if err != nil {
 		return sameErr(fail(err, outputs...), len(wrt))
 	}
@@ -54,10 +54,11 @@ func VJP(outputs, cotangents []Tensor, wrt ...Tensor) []Tensor {
 	return grads
 }
 
-// vjp gives the gradients, the zero Tensor where there is none, and why.
-func vjp(outputs, cotangents, wrt []Tensor) (grads []Tensor, missing []error, err error) {
+// vjp gives the gradients, the zero Tensor where there is none, and why. apart
+// takes wrt as if none were computed from another.
+func vjp(outputs, cotangents, wrt []Tensor, apart bool) (grads []Tensor, missing []error, err error) {
 	d := newDifferentiation()
-	p := grad.Problem{Custom: d.custom}
+	p := grad.Problem{Custom: d.custom, Apart: apart}
 	for i := range outputs {
 		p.Outputs, p.Cotangents = append(p.Outputs, d.node(outputs[i])), append(p.Cotangents, d.node(cotangents[i]))
 	}

@@ -369,6 +369,27 @@ func TestGradInsideCheckpoint(t *testing.T) {
 	}
 }
 
+// Of operands of a checkpoint that were computed from one another, each counts
+// once.
+func TestCheckpointOfDependent(t *testing.T) {
+	f := func(in []tensor) tensor {
+		y := in[0].Mul(in[1]).Sin()
+		for range 2 {
+			z := y
+			y = sinter.Checkpoint(func(in []tensor) tensor { return in[0].Exp().Mul(in[1]).Mul(z) }, y, in[0])
+		}
+		return y
+	}
+	at := []tensor{points(-1, 1, 0), points(0, 1, 1)}
+	if err := sinter.CheckGrad(context.Background(), f, sinter.CheckGradOptions{}, at...); err != nil {
+		t.Error(err)
+	}
+	slope := func(in []tensor) tensor { return sinter.Grad(f(in).Sum(), in[0])[0].Mul(in[1]) }
+	if err := sinter.CheckGrad(context.Background(), slope, sinter.CheckGradOptions{Tolerance: 1e-5}, at...); err != nil {
+		t.Error("second:", err)
+	}
+}
+
 // Slopes where a formula has a branch that is infinite, or without slope, there.
 func TestGradAtEdges(t *testing.T) {
 	ctx := context.Background()

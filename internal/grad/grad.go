@@ -24,6 +24,8 @@ type Problem struct {
 	Cotangents []*ir.Node // of the types of Outputs
 	Wrt        []*ir.Node
 	Custom     map[*ir.Node]Custom
+	// Apart takes Wrt as if none were computed from another.
+	Apart bool
 }
 
 // PathError is a value that the outputs do not depend on in a way that has a
@@ -42,7 +44,14 @@ func (e *PathError) Error() string {
 // Of adds the gradients to b, the builder of p's nodes, one for each of p.Wrt
 // and of its type; or a *PathError in its place.
 func Of(b *ir.Builder, p Problem) (grads []*ir.Node, missing []error, err error) {
-	w := newWalk(b, p, nil)
+	var ends map[*ir.Node]bool
+	if p.Apart {
+		ends = map[*ir.Node]bool{}
+		for _, x := range p.Wrt {
+			ends[x] = true
+		}
+	}
+	w := newWalk(b, p, ends)
 	grads, missing = w.run(), make([]error, len(p.Wrt))
 	for i, x := range p.Wrt {
 		if grads[i] != nil {
