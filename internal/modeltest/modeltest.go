@@ -32,10 +32,7 @@ type Folder map[string][]byte
 
 // BERT is a sentence encoder of one block.
 func BERT() Folder {
-	var vocab []string
-	for _, special := range []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"} {
-		vocab = append(vocab, special)
-	}
+	vocab := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]"}
 	for c := 'a'; c <= 'z'; c++ {
 		vocab = append(vocab, string(c))
 	}
