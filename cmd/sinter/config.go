@@ -83,6 +83,10 @@ func (a *app) readConfig(root *cobra.Command) (config, error) {
 	case len(data) > maxConfig:
 		return c, fmt.Errorf("configuration: %s has more than %d bytes", path, maxConfig)
 	}
+	// First as TOML alone: what is wrong with that is not for the flags to tell.
+	if err := toml.Unmarshal(data, new(map[string]any)); err != nil {
+		return c, &usageError{describeSyntax(path, err)}
+	}
 	into := reflect.New(tableType(root, rootFlags(root)))
 	d := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := d.Decode(into.Interface()); err != nil {
@@ -173,9 +177,21 @@ func describe(root *cobra.Command, path string, err error) error {
 		return fmt.Errorf("%s:%d: no setting %q%s", path, line, strings.Join(e.Key(), "."), settingHint(root, e.Key()))
 	case errors.As(err, &decode):
 		line, _ := decode.Position()
+		name := strings.Join(decode.Key(), ".")
 		if want := settingKind(root, decode.Key()); want != "" {
-			return fmt.Errorf("%s:%d: %s wants %s", path, line, strings.Join(decode.Key(), "."), want)
+			return fmt.Errorf("%s:%d: %s wants %s", path, line, name, want)
 		}
+		// The library would print the struct, which nobody wrote.
+		return fmt.Errorf("%s:%d: %s is a command: its settings stand below a line [%s]", path, line, name, name)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// describeSyntax says which line is no TOML.
+func describeSyntax(path string, err error) error {
+	var decode *toml.DecodeError
+	if errors.As(err, &decode) {
+		line, _ := decode.Position()
 		return fmt.Errorf("%s:%d: %s", path, line, strings.TrimPrefix(decode.Error(), "toml: "))
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -67,7 +67,7 @@ func (c config) of(cmd *cobra.Command, f *pflag.Flag) ([]string, bool) {
 func (a *app) fill(cmd *cobra.Command, f *pflag.Flag, texts []string) error {
 	for _, text := range texts {
 		if err := cmd.Flags().Set(f.Name, text); err != nil {
-			return usagef("%s: %q is no %s", a.said(f.Name), text, f.Value.Type())
+			return usagef("%s: %q: use %s", a.said(f.Name), text, kindOf(f))
 		}
 	}
 	return nil

@@ -171,6 +171,12 @@ func TestStatus(t *testing.T) {
 
 		{"no query", nil, "", []string{"search"}, 2, "give a query"},
 		{"empty query", nil, "", []string{"search", " "}, 2, "the query is empty"},
+		{"a query like a flag", nil, "", []string{"search", "-x"}, 2, "no flag -x: put -- before"},
+		{"a text like a flag", nil, "", []string{"embed", "--text"}, 2, "no flag --text: put -- before"},
+		{"a file like a flag", nil, "", []string{"similarity", "-x"}, 2, "no flag -x\n"},
+		{"an empty path", nil, "", []string{"search", "x", "docs", ""}, 2, "PATH 2 is empty"},
+		{"an empty path to list", nil, "", []string{"search", "--files", ""}, 2, "PATH 1 is empty"},
+		{"threads of no number", environment{"SINTER_THREADS": "all"}, "", []string{"embed", "x"}, 2, `SINTER_THREADS: "all": use a whole number`},
 		{"query of no UTF-8", nil, "", []string{"search", "\xff"}, 2, "not valid UTF-8"},
 		{"no results wanted", nil, "", []string{"search", "--top", "0", "x"}, 2, "--top 0"},
 		{"rerank", nil, "", []string{"search", "--rerank", "x"}, 1, "wants a cross-encoder"},

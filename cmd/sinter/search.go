@@ -101,7 +101,7 @@ type query struct {
 }
 
 func (a *app) query(args []string, f searchFlags) (query, error) {
-	q := query{text: args[0], paths: pathsOf(args[1:]), index: f.index, noIndex: f.noIndex}
+	q := query{text: args[0], index: f.index, noIndex: f.noIndex}
 	switch {
 	case !utf8.ValidString(q.text):
 		return q, usagef("the query is not valid UTF-8")
@@ -113,6 +113,9 @@ func (a *app) query(args []string, f searchFlags) (query, error) {
 		return q, usagef("--index and --no-index: give one")
 	}
 	var err error
+	if q.paths, err = pathsOf(args[1:]); err != nil {
+		return q, err
+	}
 	if q.rank, err = f.rank.options(f.top); err != nil {
 		return q, err
 	}
@@ -192,6 +195,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
 	b.encoder = e
+	a.warnQuery(q, e)
 	if err := b.build(ctx, sources, b.early(ctx, start, q)); err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (b *indexBuilder) build(ctx context.Context, sources []*source, each func(b
 	if e, err := b.estimate(ctx, rest); err != nil {
 		return err
 	} else if !b.words && e.time >= worthSaying {
-		b.app.warn("%v; what is done is kept if it is interrupted", e)
+		b.app.warn("%v", e)
 		defer b.keeper.announce(b.roots)()
 	}
 	bar := &indexBar{progress: b.app.startProgress("", 0)}

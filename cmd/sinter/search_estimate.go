@@ -13,6 +13,7 @@ const worthSaying = 3 * time.Second
 type estimate struct {
 	files, tokens int
 	time          time.Duration
+	kept          bool // what is done by then, if it is interrupted
 }
 
 func (e estimate) String() string {
@@ -20,7 +21,11 @@ func (e estimate) String() string {
 	if e.tokens >= 1e6 {
 		tokens = fmt.Sprintf("%.1f million", float64(e.tokens)/1e6)
 	}
-	return fmt.Sprintf("indexing %s with about %s tokens takes about %s", count(e.files, "file"), tokens, about(e.time))
+	text := fmt.Sprintf("indexing %s with about %s tokens takes about %s", count(e.files, "file"), tokens, about(e.time))
+	if e.kept {
+		text += "; what is done is kept if it is interrupted"
+	}
+	return text
 }
 
 func count(n int, what string) string {
@@ -33,7 +38,7 @@ func count(n int, what string) string {
 // estimate measures how many tokens the bytes of some of the texts have, and
 // how long a batch of them takes. It is itself a matter of a tenth of a second.
 func (b *indexBuilder) estimate(ctx context.Context, sources []*source) (estimate, error) {
-	total := estimate{files: len(sources)}
+	total := estimate{files: len(sources), kept: b.keeper.open != nil}
 	bytes := bytesOf(sources)
 	if bytes == 0 {
 		return total, nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -68,12 +69,16 @@ func parseSize(text string) (int64, error) {
 	return n * unit, nil
 }
 
-// pathsOf are where to search: the current folder if nothing is said.
-func pathsOf(args []string) []string {
+// pathsOf are where to search: the current folder if nothing is said. An empty
+// PATH, mostly a variable that is not set, is not taken for that.
+func pathsOf(args []string) ([]string, error) {
 	if len(args) == 0 {
-		return []string{"."}
+		return []string{"."}, nil
 	}
-	return args
+	if i := slices.Index(args, ""); i >= 0 {
+		return nil, usagef("PATH %d is empty: give . for the current folder", i+1)
+	}
+	return args, nil
 }
 
 // skip counts a file that is left out, and tells of one that should not be.
@@ -102,7 +107,11 @@ func (a *app) listFiles(ctx context.Context, args []string, f fileFlags) error {
 	}
 	var left skipped
 	o.Skip = func(_ string, err error) { a.skip(&left, err) }
-	files, err := textfiles.List(ctx, pathsOf(args), o)
+	paths, err := pathsOf(args)
+	if err != nil {
+		return err
+	}
+	files, err := textfiles.List(ctx, paths, o)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,17 @@ func (f *rankFlags) options(top int) (ranking.Options, error) {
 	return o, nil
 }
 
+// warnQuery tells of a query whose end the model does not read.
+func (a *app) warnQuery(q query, e *encoder) {
+	most := e.MaxTokens()
+	if q.rank.By == ranking.Words || most <= 0 {
+		return
+	}
+	if prompt := e.QueryPrompt(); len(e.Tokens(prompt+q.text, most+1)) > most {
+		a.warn("the query is cut to the %d tokens that the model takes, as far as its meaning goes", most)
+	}
+}
+
 // rank finds the passages of an index that answer a query.
 func rank(ctx context.Context, e *encoder, x *index, q query) ([]found, error) {
 	scope, err := scopeOf(ctx, e, x, q)

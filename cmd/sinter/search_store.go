@@ -10,6 +10,7 @@ import (
 
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
+	"github.com/sinterml/sinter/hub"
 )
 
 // indexFolder is where indexes are: the folder that a flag names, or one in the
@@ -55,6 +56,11 @@ func (a *app) openKeeper(q query) *keeper {
 	k := &keeper{app: a}
 	if q.noIndex {
 		return k
+	}
+	if m := a.settings.model; m != "" {
+		if _, err := hub.Find(m); err != nil { // which opening the model tells
+			return k
+		}
 	}
 	open := func() error {
 		folder, err := a.indexFolder(q.index)

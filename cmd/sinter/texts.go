@@ -122,6 +122,6 @@ func (w *encodingWarning) look(index int, text string) {
 
 func (a *app) warnEncoding(w encodingWarning) {
 	if w.texts > 0 && !a.settings.quiet {
-		fmt.Fprintf(a.stderr, "sinter: %d texts are not valid UTF-8, the first is text %d: what is not was read as U+FFFD\n", w.texts, w.first)
+		fmt.Fprintf(a.stderr, "sinter: not valid UTF-8 in %s, the first is text %d: what is not was read as U+FFFD\n", count(w.texts, "text"), w.first)
 	}
 }

@@ -73,15 +73,23 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return usagef("--%s is without a value: give %s", missing.GetFlag().Name, kindOf(missing.GetFlag()))
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return usagef("no flag -%s", unknown.GetSpecifiedName())
+		return usagef("no flag -%s%s", unknown.GetSpecifiedName(), dashHint(cmd))
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if near := nearFlag(cmd, name); near != "" {
 			return usagef("no flag --%s: did you mean --%s?", name, near)
 		}
-		return usagef("no flag --%s", name)
+		return usagef("no flag --%s%s", name, dashHint(cmd))
 	}
 	return &usageError{err}
+}
+
+// dashHint says how to give a text that looks like a flag to commands of texts.
+func dashHint(cmd *cobra.Command) string {
+	if strings.Contains(cmd.Use, "TEXT") || strings.Contains(cmd.Use, "QUERY") {
+		return ": put -- before a text that begins with a dash"
+	}
+	return ""
 }
 
 // kindOf is what a flag, or its key in the configuration file, takes.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -45,7 +46,8 @@ func handler(e *embed.Encoder) http.Handler {
 	mux.HandleFunc("POST /embed", func(w http.ResponseWriter, r *http.Request) {
 		var in request
 		var tooLarge *http.MaxBytesError
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBytes)).Decode(&in)
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
+		err = errors.Join(err, json.Unmarshal(body, &in)) // unlike a Decoder, it refuses what stands behind
 		switch {
 		case errors.As(err, &tooLarge):
 			http.Error(w, fmt.Sprintf("more than %d bytes", maxBytes), http.StatusRequestEntityTooLarge)

@@ -71,12 +71,13 @@ func TestServiceRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for body, want := range map[string]int{
-		"":                              http.StatusBadRequest,
-		"hello":                         http.StatusBadRequest,
-		`{"texts": "hello"}`:            http.StatusBadRequest,
-		`{"texts": []}`:                 http.StatusBadRequest,
-		string(many):                    http.StatusBadRequest,
-		strings.Repeat(" ", maxBytes+1): http.StatusRequestEntityTooLarge,
+		"":                               http.StatusBadRequest,
+		"hello":                          http.StatusBadRequest,
+		`{"texts": "hello"}`:             http.StatusBadRequest,
+		`{"texts": ["a"]} {"texts": []}`: http.StatusBadRequest,
+		`{"texts": []}`:                  http.StatusBadRequest,
+		string(many):                     http.StatusBadRequest,
+		strings.Repeat(" ", maxBytes+1):  http.StatusRequestEntityTooLarge,
 	} {
 		if w := post(t, h, t.Context(), strings.NewReader(body)); w.Code != want {
 			t.Errorf("%.20q: status %d, want %d: %s", body, w.Code, want, w.Body)
