@@ -25,7 +25,8 @@ func TestInterruptedAtAPipe(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond)
+	writer := opened(t, pipe)
+	defer writer.Close()
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -37,4 +38,21 @@ func TestInterruptedAtAPipe(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted || time.Since(start) > 10*time.Second {
 		t.Errorf("ended after %v: %v", time.Since(start), err)
 	}
+}
+
+// opened is the end of a pipe to write to, once somebody reads from it.
+func opened(t *testing.T, pipe string) *os.File {
+	t.Helper()
+	for range 3000 {
+		f, err := os.OpenFile(pipe, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if err == nil {
+			return f
+		}
+		if !errors.Is(err, unix.ENXIO) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("nobody reads from the pipe")
+	return nil
 }

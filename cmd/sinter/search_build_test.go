@@ -132,9 +132,9 @@ func TestIndexEarly(t *testing.T) {
 
 func TestEstimate(t *testing.T) {
 	for e, want := range map[estimate]string{
-		{1, 900, 4 * time.Second}:               "indexing 1 file with about 1,000 tokens takes about 4 seconds",
-		{70, 263_400, 100 * time.Second}:        "indexing 70 files with about 263,000 tokens takes about 2 minutes",
-		{3538, 10_600_000, 2*time.Hour + 1<<30}: "indexing 3538 files with about 10.6 million tokens takes about 2 hours",
+		{1, 900, 4 * time.Second, true}:               "indexing 1 file with about 1,000 tokens takes about 4 seconds; what is done is kept if it is interrupted",
+		{70, 263_400, 100 * time.Second, true}:        "indexing 70 files with about 263,000 tokens takes about 2 minutes; what is done is kept if it is interrupted",
+		{3538, 10_600_000, 2*time.Hour + 1<<30, true}: "indexing 3538 files with about 10.6 million tokens takes about 2 hours; what is done is kept if it is interrupted",
 	} {
 		if got := e.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
