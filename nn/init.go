@@ -161,7 +161,7 @@ func (b *Builder) make(name string, dt sinter.DType, init Initializer, sizes []i
 			return nil, fmt.Errorf("variable %s has sizes %v", name, sizes)
 		}
 	}
-	x := init(sinter.NewRand(sinter.Of([]int64{seedOf(b.options.Seed, name)}).Sum()), sizes)
+	x := init(sinter.NewRand(sinter.Of([]int64{seedOf(b.options.Seed, name)})), sizes)
 	if x.Err() == nil && x.DType() != dt {
 		x = x.Cast(dt)
 	}

@@ -140,6 +140,22 @@ func TestTiedOnce(t *testing.T) {
 	}
 }
 
+// A layer with two places has a name in each, and is trained once.
+func TestSharedLayer(t *testing.T) {
+	l := &nn.Linear{In: 2, Out: 2}
+	m := &struct {
+		A *nn.Linear   `weight:"a"`
+		B []*nn.Linear `weight:"b"`
+	}{l, []*nn.Linear{l, l}}
+	if err := nn.Init(m, nn.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := nn.State(m)
+	if err != nil || len(all) != 6 || all[5].Name != "b.1.bias" || len(nn.Params(m)) != 2 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
 func TestInitRefuses(t *testing.T) {
 	type own struct {
 		A *sinter.Variable `weight:"a"`
@@ -164,6 +180,7 @@ func TestInitRefuses(t *testing.T) {
 		"leads back":             loop,
 		"Heads is 0":             &nn.MultiHeadAttention{Width: 4},
 		"divide into Heads":      &nn.MultiHeadAttention{Width: 4, Heads: 3},
+		"variable a: ":           &own{sinter.NewVariable("a", sinter.Tensor{})},
 		"running_mean has shape": &nn.BatchNorm{Channels: 2, Mean: sinter.NewVariable("m", sinter.Of([]float32{1}))},
 	} {
 		if err := nn.Init(net, nn.Options{}); err == nil || !strings.Contains(err.Error(), want) {

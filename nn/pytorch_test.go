@@ -74,7 +74,7 @@ func layers(all map[string]pytorchCase) {
 		}}
 	}
 	for name, l := range map[string]*nn.Conv1d{"conv1d": {In: 4, Out: 6, Kernel: 3, Stride: 2, Padding: 1, Groups: 2},
-		"conv1d same": {In: 2, Out: 3, Kernel: 4, Dilation: 2, Same: true, NoBias: true}} {
+		"conv1d same": {In: 2, Out: 3, Kernel: 2, Dilation: 3, Same: true, NoBias: true}} {
 		all[name] = pytorchCase{net: l, forward: one(l.Forward)}
 	}
 	for name, l := range map[string]*nn.Conv2d{"conv2d": {In: 3, Out: 4, Kernel: []int{3, 2}, Stride: []int{1, 2}, Padding: []int{1, 0}, Dilation: []int{2, 1}},

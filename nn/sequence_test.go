@@ -110,6 +110,21 @@ func TestRotaryByDistance(t *testing.T) {
 	}
 }
 
+// Places that are all moved change nothing; those of keys alone do.
+func TestAttentionByPlaces(t *testing.T) {
+	a := &nn.MultiHeadAttention{Width: 8, Heads: 2, Rotary: &nn.Rotary{}}
+	if err := nn.Init(a, nn.Options{DType: sinter.F64}); err != nil {
+		t.Fatal(err)
+	}
+	x := sinter.NewRand(sinter.Scalar(5)).Normal(sinter.Dims(1, 3, 8)...).Cast(sinter.F64)
+	moved := sinter.Of([]int64{20, 21, 22}, 3)
+	want := a.Forward(x, nil)
+	near(t, "all moved", a.Attend(x, nn.AttentionInput{Places: moved}, nil), want, 1e-12)
+	if g, w := values(t, a.Attend(x, nn.AttentionInput{KeyPlaces: moved}, nil)), values(t, want); math.Abs(g[0]-w[0]) < 1e-6 {
+		t.Error("the places of keys change nothing")
+	}
+}
+
 func TestRecurrentRefuses(t *testing.T) {
 	l := &nn.LSTM{Recurrent: nn.Recurrent{In: 2, Hidden: 3, Layers: 2}}
 	if err := nn.Init(l, nn.Options{}); err != nil {

@@ -96,7 +96,7 @@ case("batch norm eval", m.eval(), {"x": randn(2, 3, 2, 2)})
 # Convolutions, pooling
 
 case("conv1d", nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), {"x": randn(2, 4, 7)})
-case("conv1d same", nn.Conv1d(2, 3, 4, padding="same", dilation=2, bias=False), {"x": randn(2, 2, 9)})
+case("conv1d same", nn.Conv1d(2, 3, 2, padding="same", dilation=3, bias=False), {"x": randn(2, 2, 9)})
 case("conv2d", nn.Conv2d(3, 4, (3, 2), stride=(1, 2), padding=(1, 0), dilation=(2, 1)), {"x": randn(2, 3, 6, 5)})
 case("conv2d plain", nn.Conv2d(2, 4, 3, groups=2, bias=False), {"x": randn(1, 2, 5, 4)})
 case("adaptive", None, {"x": randn(2, 3, 7, 5)}, lambda m, x: F.adaptive_avg_pool2d(x, (3, 2)))
