@@ -192,6 +192,7 @@ func TestStatus(t *testing.T) {
 		{"no files", nil, "", []string{"search", "--files", empty}, 0, ""},
 		{"index and none", nil, "", []string{"search", "--index", empty, "--no-index", "x"}, 2, "--no-index"},
 		{"no such path", nil, "", []string{"search", "--model", model, "x", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
+		{"nothing in a file", nil, "", []string{"search", "--model", model, "--no-index", "--rank", "words", "xyzzy", filepath.Join(model, "config.json")}, 0, "nothing found in 1 file\n"},
 		{"nothing to search", nil, "", []string{"search", "--model", model, "x", empty}, 0, "nothing found in"},
 
 		{"graph of two models", nil, "", []string{"graph", model, "--model", empty}, 2, "give one"},

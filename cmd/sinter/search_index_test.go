@@ -243,7 +243,9 @@ func TestIndexCommand(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	x.search(0, "number", ".")
-	ok(t, "", "index", "prune", "--all", "--index", x.index)
+	if text := ok(t, "", "index", "prune", "--all", "--index", x.index); !strings.Contains(text, "1 model, 8 files and 8 passages") {
+		t.Error(text)
+	}
 	if s := status(); s.Bytes != 0 || len(s.Models) != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -22,7 +22,7 @@ func (a *app) printFound(q query, r searchResult) error {
 		return a.printJSON(r)
 	}
 	if len(r.Results) == 0 {
-		a.warn("nothing found in %d files", r.Files)
+		a.warn("nothing found in %s", count(r.Files, "file"))
 	}
 	p := foundPrinter{newLines(a.stdout), a.style(), a.links(q.show.links), terminalWidth(a.stdout), ranking.ParseQuery(q.text)}
 	for i, f := range r.Results {

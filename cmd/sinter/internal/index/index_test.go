@@ -155,6 +155,8 @@ func TestCommitAndRead(t *testing.T) {
 	b, batchB := stubFile("/b", 300)
 	commit(t, x, batchA)
 	commit(t, x, batchB)
+	later := time.Now().Add(time.Minute)
+	x.now = func() time.Time { return later }
 	commit(t, x, Batch{Roots: []string{"/"}})
 	again := openTest(t, dir, Options{})
 	checkFileIn(t, again, "/a", a)
@@ -163,7 +165,7 @@ func TestCommitAndRead(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
-	if s := list[0]; s.Files != 2 || s.Chunks != 305 || s.Model != "stub" || len(s.Roots) != 1 || s.Bytes < 305*2*testDim || s.Made.IsZero() || s.Damage != "" {
+	if s := list[0]; s.Files != 2 || s.Chunks != 305 || s.Model != "stub" || len(s.Roots) != 1 || s.Bytes < 305*2*testDim || s.Made.IsZero() || s.Damage != "" || !s.Used.Equal(s.Roots[0].Used) {
 		t.Errorf("%+v", s)
 	}
 }

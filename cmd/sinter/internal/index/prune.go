@@ -30,7 +30,7 @@ type PruneOptions struct {
 // Pruned says what was forgotten.
 type Pruned struct {
 	Spaces int   `json:"models"` // whole spaces
-	Files  int   `json:"files"`  // that are gone
+	Files  int   `json:"files"`  // that are gone, or of whole spaces
 	Chunks int   `json:"chunks"`
 	Bytes  int64 `json:"bytes"` // that the folder has less
 }
@@ -63,6 +63,11 @@ func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) erro
 		unused = o.now().Sub(info.ModTime()) > o.Keep
 	}
 	if o.All || unused && o.Keep > 0 {
+		held := Status{Dir: dir}
+		if held.read(ctx) == nil { // of a damaged one nobody can tell
+			p.Files += held.Files
+			p.Chunks += held.Chunks
+		}
 		p.Spaces++
 		return removeSpace(ctx, dir)
 	}

@@ -140,7 +140,7 @@ func TestPruneSpaces(t *testing.T) {
 	if got := p.prune(PruneOptions{Keep: DefaultKeep}, 0, 0); got.Spaces != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := p.prune(PruneOptions{All: true}, 0, 0); got.Spaces != 1 {
+	if got := p.prune(PruneOptions{All: true}, 2, 4); got.Spaces != 1 {
 		t.Errorf("%+v", got)
 	}
 	if entries, err := os.ReadDir(p.dir); err != nil || len(entries) > 0 {

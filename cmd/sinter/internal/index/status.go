@@ -96,7 +96,11 @@ func (r *Reader) count(s *Status) error {
 		return err
 	}
 	err := r.tx.each(tableRoots, func(key, value []byte) error {
-		s.Roots = append(s.Roots, Root{string(key), decodeTime(value)})
+		root := Root{string(key), decodeTime(value)}
+		s.Roots = append(s.Roots, root)
+		if root.Used.After(s.Used) { // touch leaves out what is within an hour
+			s.Used = root.Used
+		}
 		return nil
 	})
 	slices.SortFunc(s.Roots, func(a, b Root) int { return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.Path, b.Path)) })
