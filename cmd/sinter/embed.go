@@ -53,7 +53,7 @@ as matryoshka_dimensions.`,
 	set := c.Flags()
 	set.BoolVar(&f.jsonl, "jsonl", false, "each line of standard input is a JSON string")
 	set.StringVar(&f.format, "format", "jsonl", "what to write: jsonl, or npy for NumPy")
-	set.StringVarP(&f.output, "output", "o", "", "file to write (default standard output)")
+	set.StringVarP(&f.output, "output", "o", "", "file to write (default -, standard output)")
 	f.prompt.register(set)
 	f.shorten.register(set)
 	return c
@@ -73,7 +73,7 @@ func (a *app) checkEmbed(cmd *cobra.Command, f embedFlags) error {
 		return usagef("--format npy is not JSON: leave --json out")
 	case set("output") && f.output == "":
 		return usagef("--output is empty: give the name of a file")
-	case f.format == "npy" && f.output == "" && a.terminal:
+	case f.format == "npy" && (f.output == "" || f.output == "-") && a.terminal:
 		return usagef("--format npy is not for a terminal: give --output FILE, or write it to a file or a pipe")
 	}
 	return nil

@@ -52,8 +52,10 @@ func TestEmbedFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := ok(t, in, "embed", "--model", model, "--format", "npy"); out != string(data) {
-		t.Error("standard output is another file")
+	for _, to := range [][]string{nil, {"-o", "-"}} {
+		if out := ok(t, in, append([]string{"embed", "--model", model, "--format", "npy"}, to...)...); out != string(data) {
+			t.Errorf("%v: standard output is another file", to)
+		}
 	}
 	rows, columns, values := readNPY(t, data)
 	for _, r := range parse[embedded](t, want) {

@@ -18,10 +18,10 @@ type outputFile struct {
 	path string   // to rename file to; "" where file is written in place
 }
 
-// createOutput opens a file for writing; "" is standard output. What is no
+// createOutput opens a file for writing; "" and "-" are standard output. What is no
 // regular file, such as a pipe or /dev/null, is written in place.
 func (a *app) createOutput(path string) (*outputFile, error) {
-	if path == "" {
+	if path == "" || path == "-" {
 		return &outputFile{Writer: a.stdout}, nil
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -65,8 +65,8 @@ is missed, and memory is that of the vectors.`,
 	set := c.Flags()
 	set.BoolVar(&f.jsonl, "jsonl", false, "each line is a JSON string")
 	set.Float64Var(&f.dedup, "dedup", 0, "print the groups of texts whose cosine is `T` or more, -1 to 1")
-	set.StringVar(&f.png, "png", "", "draw the matrix into `FILE`")
-	set.StringVar(&f.npy, "npy", "", "write the matrix into `FILE`, for NumPy")
+	set.StringVar(&f.png, "png", "", "draw the matrix into `FILE`, - for standard output")
+	set.StringVar(&f.npy, "npy", "", "write the matrix into `FILE`, for NumPy, - for standard output")
 	f.prompt.register(set)
 	f.shorten.register(set)
 	return c

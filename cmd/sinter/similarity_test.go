@@ -70,6 +70,9 @@ func TestSimilarityMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if out := ok(t, sayings, "similarity", "--npy", "-", "-"); out != string(data) {
+		t.Error("standard output is another file")
+	}
 	if rows, columns, values := readNPY(t, data); rows != 6 || columns != 6 || float64(values[1]) != float64(float32(r.Matrix[0][1])) {
 		t.Errorf("%d rows of %d: %v", rows, columns, values)
 	}
