@@ -390,6 +390,31 @@ func TestCheckpointOfDependent(t *testing.T) {
 	}
 }
 
+// The second derivative of attention has kernels that read one another's
+// results in both directions, unless they are kept apart.
+func TestSecondDerivativeOfAttention(t *testing.T) {
+	flat := points(-1, 1, 0).Reshape(-1)
+	part := func(n int, s ...int) tensor {
+		return flat.Slice(sinter.Range{Stop: n}).Reshape(s...)
+	}
+	f := func(in []tensor) tensor {
+		out, _ := sinter.Attention(in[0], in[1], in[2], sinter.AttentionOptions{Window: 1})
+		var sum tensor
+		for i, g := range sinter.Grad(out.Square().Sum(), in...) {
+			if i == 0 {
+				sum = weighed(g)
+			} else {
+				sum = sum.Add(weighed(g))
+			}
+		}
+		return sum
+	}
+	at := []tensor{part(4, 1, 1, 2, 2), part(10, 1, 1, 5, 2), part(15, 1, 1, 5, 3)}
+	if err := sinter.CheckGrad(context.Background(), f, sinter.CheckGradOptions{Tolerance: 1e-5}, at...); err != nil {
+		t.Error(err)
+	}
+}
+
 // Slopes where a formula has a branch that is infinite, or without slope, there.
 func TestGradAtEdges(t *testing.T) {
 	ctx := context.Background()

@@ -50,7 +50,6 @@ type group struct {
 
 	origin   origin // of the members
 	constant bool   // runs once for a set of weights
-	last     int    // highest ID of a member
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
@@ -231,7 +230,6 @@ func (s *partition) makeGroups() {
 		}
 		if g != nil {
 			g.members = append(g.members, n)
-			g.last = max(g.last, n.ID)
 			s.operations(n, g.ops)
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
@@ -250,7 +248,6 @@ func (s *partition) add(g *group) {
 	s.groups = append(s.groups, g)
 	for _, n := range g.members {
 		s.group[n.ID] = g
-		g.last = max(g.last, n.ID)
 	}
 }
 
@@ -475,23 +472,14 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 // cyclic tells whether n and g depend on one another through a third kernel,
 // so that they cannot be one.
 func (s *partition) cyclic(n *ir.Node, g *group) bool {
-	return s.through([]*ir.Node{n}, g, g.first(), func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
-		s.through(g.members, g, n.ID, func(r *ir.Node) bool { return r == n })
-}
-
-// first is the lowest ID of a member.
-func (g *group) first() int {
-	least := g.members[0].ID
-	for _, m := range g.members {
-		least = min(least, m.ID)
-	}
-	return least
+	return s.through([]*ir.Node{n}, g, func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		s.through(g.members, g, func(r *ir.Node) bool { return r == n })
 }
 
 // through tells whether some root that is found is needed to compute start by
-// way of a kernel besides skip. No such root has an ID below first, so that
-// kernels of lower IDs do not lead there.
-func (s *partition) through(start []*ir.Node, skip *group, first int, found func(root *ir.Node) bool) bool {
+// way of a kernel besides skip. A kernel of low IDs may lead to high ones: one
+// that it reads may have been joined by a node that comes late.
+func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.Node) bool) bool {
 	seen := map[*group]bool{skip: true}
 	var follow func(m *ir.Node, direct bool) bool
 	follow = func(m *ir.Node, direct bool) bool {
@@ -500,7 +488,7 @@ func (s *partition) through(start []*ir.Node, skip *group, first int, found func
 				return true
 			}
 			h := s.group[r.ID]
-			if h == nil || seen[h] || h.last <= first {
+			if h == nil || seen[h] {
 				continue
 			}
 			seen[h] = true
