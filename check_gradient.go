@@ -82,7 +82,7 @@ func newGradCheck(ctx context.Context, f func(in []Tensor) Tensor, o CheckGradOp
 	flat := y.Reshape(-1)
 	loss := flat.Mul(Iota(y.v.DType, 0, flat.load().Shape...).Sin().Add(Scalar(1.5))).Sum()
 	outputs := append([]Tensor{loss}, Grad(loss, inputs...)...)
-	p, err := Compile(Capture(outputs...), Options{Device: o.Device})
+	p, err := Compile(Capture(outputs...), Options{Device: o.Device, Check: true})
 	if err != nil {
 		return nil, err
 	}

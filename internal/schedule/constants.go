@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"fmt"
-
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -252,24 +250,4 @@ func (p *Plan) keepConstants() {
 			keep(c.Buffer)
 		}
 	}
-}
-
-// checkConstant verifies that kernel k gives the same in each run.
-func (p *Plan) checkConstant(k *Kernel) error {
-	steady := p.Graph.Steady()
-	for i, prm := range k.Params() {
-		if k.Args[i] < 0 {
-			continue
-		}
-		b := p.Buffers[k.Args[i]]
-		switch {
-		case !b.Len.Static():
-			return fmt.Errorf("b%d has no fixed size", k.Args[i])
-		case b.Kind == ConstantBuffer, b.Kind == InterimBuffer:
-		case b.Kind == LeafBuffer && steady[b.Number] && prm.Use == loop.Read:
-		default:
-			return fmt.Errorf("b%d changes from run to run", k.Args[i])
-		}
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
-	"github.com/sinterml/sinter/internal/loop"
 )
 
 // lifetimes finds the kernels between which each temp holds a value.
@@ -92,56 +91,4 @@ func roundUp(n int) int {
 	}
 	step := 1 << (bits.Len(uint(n-1)) - 4)
 	return (n + step - 1) / step * step
-}
-
-// Check verifies a plan: every buffer is written before it is read, by one
-// kernel alone, and outputs are all there.
-func (p *Plan) Check() error {
-	written := make([]bool, len(p.Buffers))
-	for i, b := range p.Buffers {
-		written[i] = b.Kind == LeafBuffer
-	}
-	for i, k := range p.Kernels {
-		params := k.Params()
-		if len(params) != len(k.Args) {
-			return fmt.Errorf("kernel %d %s: %d params, %d arguments", i, k.Name, len(params), len(k.Args))
-		}
-		for j, a := range k.Args {
-			prm := params[j]
-			switch {
-			case prm.Use == loop.Scratch != (a < 0):
-				return fmt.Errorf("kernel %d %s: param %s and its argument disagree on scratch", i, k.Name, prm.Name)
-			case a < 0:
-				continue
-			case a >= len(p.Buffers):
-				return fmt.Errorf("kernel %d %s: no buffer b%d", i, k.Name, a)
-			}
-			b := p.Buffers[a]
-			if b.DType != prm.DType || !b.Len.Equal(prm.Len) {
-				return fmt.Errorf("kernel %d %s: param %s is %v[%v], b%d %v[%v]", i, k.Name, prm.Name, prm.DType, prm.Len, a, b.DType, b.Len)
-			}
-			if prm.Use == loop.Read && !written[a] {
-				return fmt.Errorf("kernel %d %s reads b%d before it is written", i, k.Name, a)
-			}
-			if prm.Use == loop.Write && written[a] {
-				return fmt.Errorf("kernel %d %s writes b%d again", i, k.Name, a)
-			}
-		}
-		for j, a := range k.Args {
-			if a >= 0 && params[j].Use != loop.Read {
-				written[a] = true
-			}
-		}
-		if k.Constant {
-			if err := p.checkConstant(k); err != nil {
-				return fmt.Errorf("kernel %d %s is constant, but %w", i, k.Name, err)
-			}
-		}
-	}
-	for i, b := range p.Buffers {
-		if b.Kind == OutputBuffer && !written[i] {
-			return fmt.Errorf("output %d is never written", b.Number)
-		}
-	}
-	return nil
 }

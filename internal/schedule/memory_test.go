@@ -27,29 +27,8 @@ func TestPack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkPacking(t, p, a, env, share)
-		}
-	}
-}
-
-func checkPacking(t *testing.T, p *Plan, a *Arena, env ir.Env, share bool) {
-	t.Helper()
-	size := func(i int) int {
-		n, err := p.Buffers[i].Len.Eval(env)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return 4 * n
-	}
-	for i, x := range p.Buffers {
-		at := a.Offsets[i]
-		if at < 0 || at%Alignment != 0 || at+size(i) > a.Size {
-			t.Fatalf("b%d lies at %d, %d bytes in an arena of %d", i, at, size(i), a.Size)
-		}
-		for j, y := range p.Buffers[:i] {
-			live := !share || x.First <= y.Last && y.First <= x.Last
-			if live && size(i) > 0 && size(j) > 0 && at < a.Offsets[j]+size(j) && a.Offsets[j] < at+size(i) {
-				t.Fatalf("b%d at %d and b%d at %d overlap", i, at, j, a.Offsets[j])
+			if err := p.CheckPacking(a, env, share); err != nil {
+				t.Fatalf("seed %d, share %v: %v", seed, share, err)
 			}
 		}
 	}

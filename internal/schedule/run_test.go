@@ -20,6 +20,9 @@ import (
 // of what these leave but what is to be kept.
 func run(p *Plan, env ir.Env, leaves [][]byte, share bool) ([][]byte, error) {
 	arena, err := p.Pack(env, share)
+	if err == nil {
+		err = p.CheckPacking(arena, env, share)
+	}
 	if err != nil {
 		return nil, err
 	}

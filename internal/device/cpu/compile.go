@@ -164,7 +164,7 @@ func splitSwitches(names []string) (rewrites, schedules []string, err error) {
 // build makes a module from a plan.
 func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*module, error) {
 	c := &compiler{device: d, machine: machine, isa: d.target(), slab: &slab{}, made: map[string]kernel{}, listed: o.Trace != nil}
-	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, slots: make(chan struct{}, maxRuns)}
+	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, check: o.Check, slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
 		c.apart = c.apart || off == "all" || off == "stagger"

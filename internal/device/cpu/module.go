@@ -35,6 +35,7 @@ type module struct {
 	slab       *slab
 	conditions conditions // on what is bound
 	share      bool       // temps share memory
+	check      bool       // verify each packing of them
 	info       device.Info
 	listing    string
 	refs       atomic.Int64 // one for the owner, one for each run
@@ -286,6 +287,9 @@ func (m *module) arena(env ir.Env) (*schedule.Arena, error) {
 		return a, nil
 	}
 	a, err := m.plan.Pack(env, m.share)
+	if err == nil && m.check {
+		err = m.plan.CheckPacking(a, env, m.share)
+	}
 	if err != nil {
 		return nil, err
 	}
