@@ -212,7 +212,7 @@ func (p *Plan) CheckPacking(a *Arena, env ir.Env, share bool) error {
 			t.first, t.last = 0, 0
 		}
 		if t.from < 0 || t.from%Alignment != 0 || t.to > a.Size {
-			return fmt.Errorf("b%d lies at %d to %d of an arena of %d bytes", i, t.from, t.to, a.Size)
+			return fmt.Errorf("temp b%d lies at %d to %d of an arena of %d bytes", i, t.from, t.to, a.Size)
 		}
 		if t.from < t.to && t.first <= t.last {
 			temps = append(temps, t)
@@ -239,7 +239,7 @@ func disjoint(temps []extent) error {
 		at, _ := slices.BinarySearchFunc(alive, t.from, func(x extent, from int) int { return x.from - from })
 		for _, x := range alive[max(0, at-1):min(len(alive), at+1)] {
 			if x.from < t.to && t.from < x.to {
-				return fmt.Errorf("b%d at %d and b%d at %d overlap, and both hold values in kernel %d", x.buf, x.from, t.buf, t.from, t.first)
+				return fmt.Errorf("temps b%d at %d and b%d at %d overlap, and both hold values in kernel %d", x.buf, x.from, t.buf, t.from, t.first)
 			}
 		}
 		alive = slices.Insert(alive, at, t)
