@@ -116,10 +116,10 @@ func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Check {
-		if err := plan.Check(); err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
-		}
+	// Always: it takes a thousandth of what Build does, and a kernel that reads
+	// what no other has written yet would be wrong without a word.
+	if err := plan.Check(); err != nil {
+		return nil, fmt.Errorf("plan: %w: please report this", err)
 	}
 	trace("plan", plan)
 	return plan, nil
