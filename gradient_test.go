@@ -459,10 +459,10 @@ func ExampleGrad() {
 }
 
 // TestCheckpointMemory trains a residual net of 8 blocks: with checkpoints a
-// run needs less than half the memory.
+// run needs less than half the memory, thanks to the order of kernels.
 func TestCheckpointMemory(t *testing.T) {
 	const blocks, rows, width, inner = 8, 256, 32, 512
-	peak := func(checkpoint bool) int64 {
+	peak := func(checkpoint bool, noOpt ...string) int64 {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -480,7 +480,7 @@ func TestCheckpointMemory(t *testing.T) {
 				h = block([]tensor{h})
 			}
 		}
-		p, err := sinter.Compile(sinter.Capture(sinter.Grad(h.Square().Mean(), weights...)...), sinter.Options{Device: d})
+		p, err := sinter.Compile(sinter.Capture(sinter.Grad(h.Square().Mean(), weights...)...), sinter.Options{Device: d, NoOpt: noOpt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,9 +491,9 @@ func TestCheckpointMemory(t *testing.T) {
 		}
 		return d.Stats().Peak - before
 	}
-	kept, again := peak(false), peak(true)
-	t.Logf("%d bytes kept, %d with checkpoints", kept, again)
-	if again > kept/2 {
-		t.Errorf("%d bytes with checkpoints, %d without", again, kept)
+	kept, again, unordered := peak(false), peak(true), peak(true, "order")
+	t.Logf("%d bytes kept, %d with checkpoints, %d with these as they come", kept, again, unordered)
+	if again > kept/2 || again > unordered/2 {
+		t.Errorf("%d bytes with checkpoints, %d without, %d out of order", again, kept, unordered)
 	}
 }

@@ -152,3 +152,21 @@ func TestSizesStayReasonable(t *testing.T) {
 		t.Error("no limit")
 	}
 }
+
+// What a tensor was made from long ago is remembered in bounded room.
+func TestOriginsAreBounded(t *testing.T) {
+	x := Of([]float32{1})
+	first := x.v.serial
+	for range 2 * maxRuns {
+		before := x
+		x = x.Mul(Scalar(0.5))
+		_ = x.Sub(before) // a number that x does not come from
+		if _, err := Eval(context.Background(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := x.v.expr.Load().origins
+	if len(o) > maxRuns || !o.has(first) || o.has(x.v.serial) {
+		t.Errorf("%d runs, the first tensor among them: %v, itself: %v", len(o), o.has(first), o.has(x.v.serial))
+	}
+}

@@ -27,6 +27,11 @@ func (o origins) has(serial int64) bool {
 	return ok
 }
 
+// maxRuns bounds what a loop that evaluates its state step by step carries
+// along. Of more runs the oldest become one, gaps and all: then a gradient may be
+// refused that is whole, but none passes that is not.
+const maxRuns = 256
+
 // originsLimit bounds the values looked at for all results of one evaluation:
 // beyond it origins are not complete, as a step of a large training program
 // shall not wait for them.
@@ -65,7 +70,7 @@ func (e *expr) differentiable() []*value {
 	return nil
 }
 
-// merged sorts runs and joins those that touch.
+// merged sorts runs and joins those that touch, and the oldest beyond maxRuns.
 func (o origins) merged() origins {
 	slices.SortFunc(o, func(a, b [2]int64) int { return int(a[0] - b[0]) })
 	out := o[:0]
@@ -76,7 +81,11 @@ func (o origins) merged() origins {
 			out = append(out, run)
 		}
 	}
-	return slices.Clip(out)
+	if more := len(out) - maxRuns; more > 0 {
+		out[more][0] = out[0][0]
+		out = out[more:]
+	}
+	return slices.Clone(out)
 }
 
 // forgottenError is a gradient that would leave a part out.

@@ -49,22 +49,13 @@ func parseDecoderSequence(raw []byte) (decoder, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, err
 	}
-	var all decoders
-	for _, raw := range file.Stages {
-		stage, err := decoderTypes().parse(raw)
-		if err != nil {
-			return nil, err
+	all, err := parseSequence(file.Stages, decoderTypes(), func(d decoder) []decoder {
+		if inner, ok := d.(decoders); ok {
+			return inner
 		}
-		if inner, ok := stage.(decoders); ok {
-			all = append(all, inner...)
-		} else {
-			all = append(all, stage)
-		}
-		if len(all) > maxStages {
-			return nil, errTooManyStages
-		}
-	}
-	return all, nil
+		return []decoder{d}
+	})
+	return decoders(all), err
 }
 
 func (all decoders) decode(tokens []string) []string {

@@ -173,6 +173,22 @@ func (types stageTypes[T]) parse(raw []byte) (stage T, err error) {
 	return stage, err
 }
 
+// parseSequence reads the stages of a Sequence; parts are those that one of them
+// stands for.
+func parseSequence[T, S any](stages []json.RawMessage, types stageTypes[T], parts func(T) []S) ([]S, error) {
+	var all []S
+	for _, raw := range stages {
+		stage, err := types.parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, parts(stage)...); len(all) > maxStages {
+			return nil, errTooManyStages
+		}
+	}
+	return all, nil
+}
+
 // unknownType is the error for a stage of a type that is not supported.
 func unknownType(name string, known []string) error {
 	return fmt.Errorf("the type %.40q is not supported, only %s", name, strings.Join(known, ", "))

@@ -62,22 +62,13 @@ func parseNormalizerSequence(raw []byte) (normalizer, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, err
 	}
-	var all normalizers
-	for _, raw := range file.Stages {
-		stage, err := normalizerTypes().parse(raw)
-		if err != nil {
-			return nil, err
+	all, err := parseSequence(file.Stages, normalizerTypes(), func(n normalizer) []normalizer {
+		if inner, ok := n.(normalizers); ok {
+			return inner
 		}
-		if inner, ok := stage.(normalizers); ok {
-			all = append(all, inner...)
-		} else {
-			all = append(all, stage)
-		}
-		if len(all) > maxStages {
-			return nil, errTooManyStages
-		}
-	}
-	return all, nil
+		return []normalizer{n}
+	})
+	return normalizers(all), err
 }
 
 func (all normalizers) normalize(m *mapped) {

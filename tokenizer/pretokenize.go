@@ -65,17 +65,7 @@ func parsePreSequence(raw []byte) ([]preStage, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, err
 	}
-	var all []preStage
-	for _, raw := range file.Stages {
-		stages, err := preTokenizerTypes().parse(raw)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, stages...); len(all) > maxStages {
-			return nil, errTooManyStages
-		}
-	}
-	return all, nil
+	return parseSequence(file.Stages, preTokenizerTypes(), func(stages []preStage) []preStage { return stages })
 }
 
 func parsePreTokenizer(raw []byte) (*preTokenizer, error) {
