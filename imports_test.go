@@ -38,6 +38,7 @@ model
 embed
 model/minilm
 nn optim
+nn/gpt
 bench
 cmd/sinter examples
 `

@@ -11,51 +11,19 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/nn"
+	"github.com/sinterml/sinter/nn/gpt"
 	"github.com/sinterml/sinter/optim"
 	"github.com/sinterml/sinter/safetensors"
 )
 
-// gpt is the net of testdata/gen/gpt.py, written as users write nets.
-type gpt struct {
-	Words  nn.Embedding `weight:"e"`
-	Places nn.Positions `weight:"pe"`
-	Blocks []gptBlock   `weight:"b"`
-	Norm   nn.LayerNorm `weight:"ln"`
-}
-
-type gptBlock struct {
-	Heads int
-	Norm1 nn.LayerNorm `weight:"l1"`
-	QKV   nn.Linear    `weight:"qkv"`
-	Out   nn.Linear    `weight:"p"`
-	Norm2 nn.LayerNorm `weight:"l2"`
-	Up    nn.Linear    `weight:"f1"`
-	Down  nn.Linear    `weight:"f2"`
-}
-
-func newGPT(vocabulary, width, heads, layers, places int) *gpt {
-	g := &gpt{Words: nn.Embedding{Count: vocabulary, Width: width}, Places: nn.Positions{Count: places, Width: width}, Norm: nn.LayerNorm{Width: width}}
-	for range layers {
-		g.Blocks = append(g.Blocks, gptBlock{Heads: heads, Norm1: nn.LayerNorm{Width: width}, QKV: nn.Linear{In: width, Out: 3 * width}, Out: nn.Linear{In: width, Out: width},
-			Norm2: nn.LayerNorm{Width: width}, Up: nn.Linear{In: width, Out: 4 * width}, Down: nn.Linear{In: 4 * width, Out: width}})
+// newGPT is the net of testdata/gen/gpt.py.
+func newGPT(t *testing.T) *gpt.Net {
+	t.Helper()
+	g, err := gpt.New(gpt.Sizes{Vocabulary: 20, Block: 8, Layers: 2, Heads: 4, Width: 16}, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return g
-}
-
-func (b *gptBlock) forward(x sinter.Tensor) sinter.Tensor {
-	shape := x.Shape()
-	qkv := b.QKV.Forward(b.Norm1.Forward(x)).ReshapeDims(shape[0], shape[1], sinter.N(3), sinter.N(b.Heads), sinter.N(b.Norm1.Width/b.Heads)).Permute(2, 0, 3, 1, 4)
-	y, _ := sinter.Attention(qkv.Index(0, 0), qkv.Index(0, 1), qkv.Index(0, 2), sinter.AttentionOptions{Causal: true})
-	x = x.Add(b.Out.Forward(y.Transpose(1, 2).ReshapeDims(shape...)))
-	return x.Add(b.Down.Forward(b.Up.Forward(b.Norm2.Forward(x)).GELUTanh()))
-}
-
-func (g *gpt) forward(ids sinter.Tensor) sinter.Tensor {
-	x := g.Places.Forward(g.Words.Forward(ids))
-	for i := range g.Blocks {
-		x = g.Blocks[i].forward(x)
-	}
-	return g.Words.Logits(g.Norm.Forward(x))
 }
 
 var firstIDs = sinter.Of([]int64{0, 1, 2, 3, 4, 5, 6, 7}, 1, 8)
@@ -68,17 +36,17 @@ func TestPyTorchGoesOnHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	g := newGPT(20, 16, 4, 2, 8)
+	g := newGPT(t)
 	pytorchCase{net: g}.loadAs(t, f, "", sinter.F32)
 	logits, _ := f.Tensor("logits")
-	near(t, "logits", g.forward(firstIDs), weight(logits), 1e-6)
+	near(t, "logits", g.Logits(firstIDs), weight(logits), 1e-6)
 
 	opt, err := optim.New(optim.Options{}, optim.Group{Params: nn.Params(g), Method: optim.AdamW{Beta2: 0.99, WeightDecay: 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	batch := sinter.Input("batch", sinter.I64, sinter.Dims(3, 9)...)
-	loss := sinter.CrossEntropy(g.forward(batch.Slice(sinter.Range{}, sinter.Range{Stop: 8})), batch.Slice(sinter.Range{}, sinter.Range{Start: 1}), sinter.CrossEntropyOptions{})
+	loss := sinter.CrossEntropy(g.Logits(batch.Slice(sinter.Range{}, sinter.Range{Stop: 8})), batch.Slice(sinter.Range{}, sinter.Range{Start: 1}), sinter.CrossEntropyOptions{})
 	updates, err := opt.Update(loss, sinter.Scalar(3e-3))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +77,7 @@ func TestPyTorchLoadsIt(t *testing.T) {
 	if python == "" {
 		t.Skip("SINTER_PYTHON does not name a Python that has torch")
 	}
-	g := newGPT(20, 16, 4, 2, 8)
+	g := newGPT(t)
 	if err := nn.Init(g, nn.Options{Seed: 4}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +86,7 @@ func TestPyTorchLoadsIt(t *testing.T) {
 	if err := nn.Save(ctx, &model, g, map[string]string{"format": "pt"}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := nn.Snapshot(ctx, []nn.Param{{Name: "logits", Variable: sinter.NewVariable("logits", g.forward(firstIDs))}})
+	all, err := nn.Snapshot(ctx, []nn.Param{{Name: "logits", Variable: sinter.NewVariable("logits", g.Logits(firstIDs))}})
 	if err != nil {
 		t.Fatal(err)
 	}
