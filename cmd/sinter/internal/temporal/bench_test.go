@@ -1,0 +1,109 @@
+package temporal
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/nn"
+	"github.com/sinterml/sinter/optim"
+)
+
+// nets that benchmarks are about.
+func benchNets(b *testing.B, outputs int) map[string]Net {
+	b.Helper()
+	transformer, err := NewTransformer(Shape{Patch: 4, Width: 32, Heads: 4, Inner: 64, Blocks: 1}, outputs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	nets := map[string]Net{"mlp": NewMLP(64, outputs), "transformer": transformer}
+	for _, n := range nets {
+		if err := nn.Init(n, nn.Options{Seed: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return nets
+}
+
+func must[T any](b *testing.B) func(v T, err error) T {
+	return func(v T, err error) T {
+		if err != nil {
+			b.Helper()
+			b.Fatal(err)
+		}
+		return v
+	}
+}
+
+// BenchmarkStep is a step of training with 128 rows of 10,000, their gathering
+// included.
+func BenchmarkStep(b *testing.B) {
+	const batch = 128
+	rows := must[Rows](b)(NewRows(1, 0.3, 10_000))
+	train, _, _ := rows.Split()
+	table := NewTable(rows, rows.Fit(train))
+	numbers := make([]int32, batch)
+	for i := range numbers {
+		numbers[i] = int32(i * 7919 % train.Len())
+	}
+	at := sinter.Input("rows", sinter.I32, sinter.N(batch))
+	for _, objective := range []string{"class", "regression"} {
+		outputs := map[string]int{"class": Classes, "regression": 1}[objective]
+		for name, net := range benchNets(b, outputs) {
+			y := net.Forward(table.Gather(at))
+			loss := sinter.CrossEntropy(y, table.Classes(at), sinter.CrossEntropyOptions{})
+			if objective == "regression" {
+				loss = sinter.MSE(y.Squeeze(1), table.Values(at))
+			}
+			for _, threads := range []int{1, 2} {
+				b.Run(name+"/"+objective+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
+					opt := must[*optim.Optimizer](b)(optim.New(optim.Options{}, optim.Group{Params: nn.Params(net), Method: optim.AdamW{WeightDecay: 0.01}}))
+					updates := must[[]sinter.Tensor](b)(opt.Update(loss, sinter.Input("rate", sinter.F32)))
+					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
+					defer d.Close()
+					step := must[*sinter.Program](b)(sinter.Compile(sinter.Capture(append(updates, loss)...), sinter.Options{Device: d}))
+					defer step.Close()
+					ctx := sinter.WithDevice(context.Background(), d)
+					for b.Loop() {
+						in := map[string]sinter.Tensor{"rows": sinter.Of(numbers, batch), "rate": sinter.Scalar(1e-3)}
+						out := must[[]sinter.Tensor](b)(step.Run(ctx, in))
+						out[len(out)-1].Release() // the loss
+					}
+					b.ReportMetric(float64(step.Info().Kernels), "kernels")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkBatch32 is a prediction for 32 rows.
+func BenchmarkBatch32(b *testing.B) {
+	const batch = 32
+	for name, net := range benchNets(b, Classes) {
+		for _, precision := range []sinter.Precision{sinter.F32, sinter.Int8} {
+			y := net.Forward(sinter.Input("x", sinter.F32, sinter.N(batch), sinter.N(Features)))
+			for _, threads := range []int{1, 2} {
+				b.Run(name+"/"+precisionName(precision)+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
+					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
+					defer d.Close()
+					p := must[*sinter.Program](b)(sinter.Compile(sinter.Capture(y), sinter.Options{Device: d, Precision: precision}))
+					defer p.Close()
+					ctx := sinter.WithDevice(context.Background(), d)
+					x := must[[]sinter.Tensor](b)(sinter.Eval(ctx, sinter.Ones(sinter.F32, sinter.Dims(batch, Features)...)))[0]
+					in := map[string]sinter.Tensor{"x": x}
+					for b.Loop() {
+						must[[]sinter.Tensor](b)(p.Run(ctx, in))[0].Release()
+					}
+					b.ReportMetric(float64(p.Info().Kernels), "kernels")
+				})
+			}
+		}
+	}
+}
+
+func precisionName(p sinter.Precision) string {
+	if p == sinter.Int8 {
+		return "int8"
+	}
+	return "f32"
+}
