@@ -58,7 +58,30 @@ func (c *convGrad) turned(perGroup ir.Dim) *ir.Node {
 	return c.reshape(c.permute(split, order...), append(ir.Shape{c.groups.Mul(in), perGroup}, kernel...))
 }
 
+// kernel is the product of d with the windows of x, which are the same matrix
+// that a convolution multiplies with where it is done by a product.
 func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
+	if !ir.ConvPaysAsProduct(c.n) {
+		return c.kernelByGroup(d, perGroup)
+	}
+	w := c.w.Shape
+	rows, err := ir.ConvRows(c.b, c.a, c.x, c.w)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	lastChannel, window := []int{0}, []int{0, c.spatial + 1}
+	for i := range c.spatial {
+		lastChannel, window = append(lastChannel, i+2), append(window, i+1)
+	}
+	d = c.reshape(c.permute(d, append(lastChannel, 1)...), ir.Shape{rows.Shape[0], w[0]})
+	dw := c.op(ir.MatMul, c.transposed(d), rows)
+	dw = c.reshape(dw, slices.Concat(w[:1], w[2:], w[1:2]))
+	return c.permute(dw, window...)
+}
+
+// kernelByGroup is kernel for several groups.
+func (c *convGrad) kernelByGroup(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	// The windows: [N, C, image..., kernel...].
 	windows := c.x
 	for i := range c.spatial {

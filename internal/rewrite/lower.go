@@ -3,9 +3,11 @@ package rewrite
 import "github.com/sinterml/sinter/internal/ir"
 
 // Lower replaces every anchor that keep refuses by its definition, for targets
-// without a kernel for it, and lets sums of narrow floats be kept in f32.
+// without a kernel for it, or, where they have one for products, a convolution
+// by a product; and lets sums of narrow floats be kept in f32.
 func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
+	products := keep(&ir.Node{Op: ir.MatMul})
 	replaced := false
 	low, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if n.Op == ir.Get && outs[n.In[0]] != nil {
@@ -17,6 +19,10 @@ func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 		}
 		if n.Op.Class() != ir.ClassAnchor || keep(n) {
 			return ir.Copy(b, n, in)
+		}
+		if products && ir.ConvPaysAsProduct(n) {
+			replaced = true
+			return ir.ConvAsProduct(b, n, in[0], in[1])
 		}
 		defs, err := ir.Define(b, n, in)
 		if err != nil {

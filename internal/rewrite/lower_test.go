@@ -1,0 +1,63 @@
+package rewrite
+
+import (
+	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// TestLowerConv: a convolution becomes a product where there is a kernel for
+// those, unless its channels are in groups or the copy of an image would be
+// large. TestReferenceOperators compares the results.
+func TestLowerConv(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		side, channels  int
+		groups          int
+		products, wants bool
+	}{
+		{"one group", 8, 4, 1, true, true},
+		{"no kernel for products", 8, 4, 1, false, false},
+		{"groups", 8, 4, 2, true, false},
+		{"a large image", 4096, 4, 1, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := ir.NewBuilder(nil)
+			leaf := func(name string, sizes ...int) *ir.Node {
+				var s ir.Shape
+				for _, n := range sizes {
+					s = append(s, ir.N(n))
+				}
+				n, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: name, Type: ir.Type{DType: ir.F32, Shape: s}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			a := &ir.ConvAttr{Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}, Groups: c.groups}
+			y, err := b.Add(ir.Conv, ir.Attr{Conv: a}, leaf("x", 3, c.channels, c.side, c.side), leaf("w", 6, c.channels/c.groups, 3, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := Lower(b.Finish(y), func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ir.Check(g); err != nil {
+				t.Error(err)
+			}
+			products := 0
+			for _, n := range g.Nodes {
+				if n.Op == ir.Conv {
+					t.Error("the convolution is still there")
+				}
+				if n.Op == ir.MatMul {
+					products++
+				}
+			}
+			if want := map[bool]int{true: 1}[c.wants]; products != want {
+				t.Errorf("%d products, want %d", products, want)
+			}
+		})
+	}
+}
