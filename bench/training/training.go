@@ -36,6 +36,14 @@ func Nets() []Net {
 	return nets
 }
 
+// Shape is the batch and, for a GPT, its places.
+func (n Net) Shape() []int {
+	if n.Sizes == (gpt.Sizes{}) {
+		return []int{n.Batch}
+	}
+	return []int{n.Batch, n.Sizes.Block}
+}
+
 // Options change a step. The zero value is what is measured.
 type Options struct {
 	Seed      int64
@@ -72,7 +80,7 @@ func (n Net) Step(o Options) (*Step, error) {
 		}
 		return sinter.Of(ids, n.Batch, n.Sizes.Block)
 	}
-	return step(net, loss, optim.AdamW{}, 1e-3, o, map[string]sinter.Tensor{"ids": draw(1), "next": draw(2)})
+	return step(net, loss, optim.AdamW{WeightDecay: 0.01}, 1e-3, o, map[string]sinter.Tensor{"ids": draw(1), "next": draw(2)})
 }
 
 // mlp is 784-512-512-10.

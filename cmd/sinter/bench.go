@@ -29,23 +29,26 @@ type benchFlags struct {
 	// gemm: these instead of the nine, and whether to compare tiles
 	shapes []string
 	assert bool
+	train  trainFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use:   "bench gemm|fused|embed|compile",
+		Use:   "bench gemm|fused|embed|train|compile",
 		Short: "Measure speed beside what the machine allows",
 		Long: `Bench times programs and, in the same second, what the processor can do at
 most. Each case runs on one thread and on all, for every instruction set. It
 ends within 8 minutes. bench/README.md says what the columns mean.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("no benchmark %q: there are gemm, fused, embed, compile", args[0])
+				return fmt.Errorf("no benchmark %q: there are gemm, fused, embed, train, compile", args[0])
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return usagef("give a benchmark: gemm, fused, embed or compile") },
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("give a benchmark: gemm, fused, embed, train or compile")
+		},
 	}
 	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: avx512, avx2, generic")
 	sub := func(name, short string, cases func(context.Context, *benchRun) error) *cobra.Command {
@@ -72,6 +75,13 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 		return nil
 	}
 	sub("embed", "The model, at several sizes", a.benchEmbed)
+	train := sub("train", "Steps of training: a perceptron and two GPTs", a.benchTrain)
+	train.Long = benchTrainHelp
+	train.Flags().StringSliceVar(&f.train.nets, "net", nil, "only these nets: mlp, gpt, gpt6")
+	train.Flags().StringVar(&f.train.from, "from", "", "safetensors `FILE` with weights, ids, targets and losses of gpt6")
+	train.Flags().BoolVar(&f.train.profile, "profile", false, "print the time of each kernel of a step instead")
+	train.Flags().StringVar(&f.train.stage, "stage", "", "print this stage of a step's compilation instead: "+strings.Join(trainStages, ", "))
+	train.PreRunE = func(*cobra.Command, []string) error { return f.train.check() }
 	sub("compile", "Tracing and compiling the model", a.benchCompile)
 	return c
 }
@@ -116,7 +126,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	case all > 1:
 		b.threads = append(b.threads, all)
 	}
-	if !a.settings.json {
+	if !a.settings.json && !f.train.shows() {
 		if _, err := fmt.Fprintln(a.stdout, bench.Header()); err != nil {
 			return err
 		}
@@ -125,7 +135,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	if b.late > 0 {
 		a.warn("the time is up: %d cases are not measured; --isa and --threads choose some", b.late)
 	}
-	if err == nil && a.settings.json {
+	if err == nil && a.settings.json && !f.train.shows() {
 		err = a.printJSON(bench.Report{Machine: bench.ThisMachine(), Results: append([]bench.Row{}, b.rows...)})
 	}
 	return err

@@ -35,13 +35,14 @@ func (f profileFlags) check() error {
 // profiled is a kernel as the command prints it: averages of a run of the model,
 // in which its program may run several times.
 type profiled struct {
-	Number  int     `json:"number"`
-	Name    string  `json:"name"`
-	Seconds float64 `json:"seconds"`
-	Part    float64 `json:"part"`                  // of the time of all kernels
-	Rate    float64 `json:"gflops,omitempty"`      // 10^9 operations a second
-	Bytes   float64 `json:"gbytes_s,omitempty"`    // 10^9 bytes a second
-	Share   float64 `json:"bound_share,omitempty"` // of what the machine could do
+	Number  int        `json:"number"`
+	Name    string     `json:"name"`
+	Seconds float64    `json:"seconds"`
+	Part    float64    `json:"part"`                  // of the time of all kernels
+	Rate    float64    `json:"gflops,omitempty"`      // 10^9 operations a second
+	Bytes   float64    `json:"gbytes_s,omitempty"`    // 10^9 bytes a second
+	Share   float64    `json:"bound_share,omitempty"` // of what the machine could do
+	work    [2]float64 // operations and bytes of a run
 }
 
 const (
@@ -64,32 +65,40 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 		return usagef("--tokens %d: the model takes up to %d", f.tokens, limit)
 	}
 	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
+	return a.profileOf(ctx, profileRuns, f.timeline, func(ctx context.Context) error {
+		_, err := e.EncodeIDs(ctx, ids)
+		return err
+	})
+}
+
+// profileOf prints where the time of run goes.
+func (a *app) profileOf(ctx context.Context, runs int, timeline string, run func(context.Context) error) error {
 	var p sinter.Profile
 	timed := sinter.WithProfile(ctx, &p)
 	total := 0.0
-	for i := range profileWarm + profileRuns {
+	for i := range profileWarm + runs {
 		start := time.Now()
-		if _, err := e.EncodeIDs(ctx, ids); err != nil { // counting work takes time too
+		if err := run(ctx); err != nil { // counting work takes time too
 			return err
 		}
 		if i < profileWarm {
 			continue
 		}
-		total += time.Since(start).Seconds() / profileRuns
-		if _, err := e.EncodeIDs(timed, ids); err != nil {
+		total += time.Since(start).Seconds() / float64(runs)
+		if err := run(timed); err != nil {
 			return err
 		}
 	}
 	kernels := p.Kernels()
 	if len(kernels) == 0 {
-		return fmt.Errorf("the device %s does not time its kernels: try --device cpu", e.device.Name())
+		return fmt.Errorf("the device %s does not time its kernels: try --device cpu", a.settings.device)
 	}
-	if f.timeline != "" {
-		if err := writeTimeline(f.timeline, &p); err != nil {
+	if timeline != "" {
+		if err := writeTimeline(timeline, &p); err != nil {
 			return err
 		}
 	}
-	rows, err := a.profileRows(kernels)
+	rows, err := a.profileRows(kernels, runs)
 	if err != nil {
 		return err
 	}
@@ -113,7 +122,7 @@ func writeTimeline(name string, p *sinter.Profile) (err error) {
 
 // profileRows sets kernels beside the machine's limits, measured now: those of
 // arithmetic, and of memory where a kernel touches more than the caches hold.
-func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
+func (a *app) profileRows(kernels []sinter.KernelProfile, runs int) ([]profiled, error) {
 	threads := a.settings.threads
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -131,8 +140,9 @@ func (a *app) profileRows(kernels []sinter.KernelProfile) ([]profiled, error) {
 	}
 	var rows []profiled
 	for _, k := range kernels {
-		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / profileRuns, Part: k.Time.Seconds() / sum}
+		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(runs), Part: k.Time.Seconds() / sum}
 		bytes := k.Read + k.Written
+		r.work = [2]float64{(k.Products + k.Operations) / float64(runs), bytes / float64(runs)}
 		if k.Time > 0 {
 			r.Rate, r.Bytes = (k.Products+k.Operations)/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
 			least := k.Operations / peaks["f32"]
@@ -176,20 +186,25 @@ func machineLimits(isa string, threads int, peaks map[string]float64) (bandwidth
 	return bandwidth, nil
 }
 
-// printProfile prints kernels of one name as one line, the longest first.
+// printProfile prints kernels of one name that do the same work as one line, the
+// longest first.
 func (a *app) printProfile(rows []profiled, total float64) error {
 	type line struct {
 		profiled
 		count        int
 		flops, least float64
 	}
-	byName := map[string]*line{}
+	type same struct {
+		name string
+		work [2]float64
+	}
+	alike := map[same]*line{}
 	var lines []*line
 	for _, r := range rows {
-		l := byName[r.Name]
+		l := alike[same{r.Name, r.work}]
 		if l == nil {
-			l = &line{profiled: profiled{Name: r.Name}}
-			byName[r.Name] = l
+			l = &line{profiled: profiled{Number: r.Number, Name: r.Name}}
+			alike[same{r.Name, r.work}] = l
 			lines = append(lines, l)
 		}
 		l.count++
@@ -201,10 +216,10 @@ func (a *app) printProfile(rows []profiled, total float64) error {
 	}
 	slices.SortStableFunc(lines, func(x, y *line) int { return cmp.Compare(y.Seconds, x.Seconds) })
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "KERNELS\tTIME\tPART\tGFLOP/S\tGB/S\tOF BOUND\t  NAME\t")
+	fmt.Fprintln(t, "KERNELS\tFIRST\tTIME\tPART\tGFLOP/S\tGB/S\tOF BOUND\t  NAME\t")
 	sum, least := 0.0, 0.0
 	for _, l := range lines {
-		fmt.Fprintf(t, "%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, seconds(l.Seconds), 100*l.Part, l.flops/l.Seconds, l.Bytes/l.Seconds, l.least/l.Seconds, l.Name)
+		fmt.Fprintf(t, "%d\tk%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, l.Number, seconds(l.Seconds), 100*l.Part, l.flops/l.Seconds, l.Bytes/l.Seconds, l.least/l.Seconds, l.Name)
 		sum, least = sum+l.Seconds, least+l.least
 	}
 	if err := t.Flush(); err != nil {

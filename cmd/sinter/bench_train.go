@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/bench"
+	"github.com/sinterml/sinter/bench/training"
+)
+
+const benchTrainHelp = `Times a step of training: a perceptron 784-512-512-10 with SGD, and two GPTs of
+characters with AdamW. The bound is the time of the multiplications and
+additions of products and attention at the peak of the number format.
+
+Accuracy is how far a loss is off, relative to it, at most: of the first steps
+from those in f32 on one thread without any optimisation or, with --from, of
+gpt6 from the losses in a file. Such a file has tensors "weight.*" to begin
+with, "ids" and "targets" of every step, and "losses".`
+
+// trainStages are those of stageNames whose text a device traces.
+var trainStages = []string{"trace", "simplify", "plan", "loops", "code"}
+
+// trainFlags are those of bench train.
+type trainFlags struct {
+	nets    []string // all, if none
+	from    string
+	profile bool
+	stage   string
+}
+
+// shows tells that nothing is measured.
+func (f trainFlags) shows() bool { return f.profile || f.stage != "" }
+
+func (f trainFlags) check() error {
+	for _, name := range f.nets {
+		if _, err := training.Find(name); err != nil {
+			return usagef("--net: %v", err)
+		}
+	}
+	switch {
+	case f.stage != "" && !slices.Contains(trainStages, f.stage):
+		return usagef("--stage %q: use %s", f.stage, strings.Join(trainStages, ", "))
+	case f.stage != "" && f.profile:
+		return usagef("--stage and --profile print different things: give one")
+	}
+	return nil
+}
+
+const (
+	accuracySteps = 4  // whose losses are compared
+	profileSteps  = 10 // that count
+)
+
+func (a *app) benchTrain(ctx context.Context, b *benchRun) error {
+	f := b.flags.train
+	var nets []training.Net
+	for _, n := range training.Nets() {
+		if len(f.nets) == 0 || slices.Contains(f.nets, n.Name) {
+			nets = append(nets, n)
+		}
+	}
+	b.dtypes = slices.DeleteFunc(b.dtypes, func(d string) bool { return d == dtypeOf(sinter.Int8) })
+	if len(b.dtypes) == 0 {
+		return usagef("bench train trains in f32 and bf16, not in int8")
+	}
+	b.left = len(nets) * len(b.isas) * len(b.dtypes)
+	for _, n := range nets {
+		if f.shows() {
+			if err := b.showStep(ctx, n); err != nil {
+				return err
+			}
+			continue
+		}
+		want, err := b.referenceLosses(ctx, n)
+		if err != nil {
+			return err
+		}
+		for _, isa := range b.isas {
+			for _, dtype := range b.dtypes {
+				if err := b.train(ctx, n, isa, dtype, want); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// steps is a net that is trained on a device.
+type steps struct {
+	*training.Step
+	program *sinter.Program
+}
+
+func (b *benchRun) newSteps(ctx context.Context, n training.Net, isa, dtype string, threads int, o sinter.Options) (*steps, error) {
+	step, err := n.Step(training.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if b.flags.train.from != "" && n.Name == "gpt6" {
+		if err := step.Load(ctx, b.flags.train.from); err != nil {
+			return nil, err
+		}
+	}
+	if o.Device, err = b.device(isa, threads); err != nil {
+		return nil, err
+	}
+	o.Precision = precisionOf(dtype)
+	program, err := sinter.Compile(step.Graph, o)
+	if err != nil {
+		return nil, fmt.Errorf("the step of %s: %w", n.Name, err)
+	}
+	return &steps{step, program}, nil
+}
+
+// one does a step and gives its loss.
+func (s *steps) one(ctx context.Context) (loss float64, err error) {
+	outs, err := s.program.Run(ctx, s.Inputs)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		for _, o := range outs {
+			o.Release()
+		}
+	}()
+	v, err := sinter.Values[float32](ctx, outs[0])
+	if err != nil {
+		return 0, err
+	}
+	return float64(v[0]), nil
+}
+
+// many are the losses of n steps.
+func (s *steps) many(ctx context.Context, n int) ([]float64, error) {
+	losses := make([]float64, n)
+	for i := range losses {
+		var err error
+		if losses[i], err = s.one(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return losses, nil
+}
+
+// referenceLosses are what losses are compared with.
+func (b *benchRun) referenceLosses(ctx context.Context, n training.Net) (_ []float64, err error) {
+	if f := b.flags.train.from; f != "" && n.Name == "gpt6" {
+		return training.Losses(f)
+	}
+	s, err := b.newSteps(ctx, n, b.isas[0], dtypeOf(sinter.F32), 1, sinter.Options{NoOpt: []string{"all"}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.program.Close()) }()
+	return s.many(ctx, accuracySteps)
+}
+
+// train measures steps of one net with one instruction set and number format.
+func (b *benchRun) train(ctx context.Context, n training.Net, isa, dtype string, want []float64) (err error) {
+	all := map[int]*steps{}
+	defer func() {
+		for _, s := range all {
+			err = errors.Join(err, s.program.Close())
+		}
+		err = errors.Join(err, b.closeDevices())
+	}()
+	for _, threads := range b.threads {
+		if all[threads], err = b.newSteps(ctx, n, isa, dtype, threads, b.app.compileOptions()); err != nil {
+			return err
+		}
+	}
+	return b.measure(ctx, bench.Case{
+		Name: n.Name, Set: "step", ISA: isa, DType: dtype, Shape: n.Shape(),
+		Work: 1, Unit: "steps/s", Flops: n.Flops,
+		Run: func(ctx context.Context, threads int) error {
+			_, err := all[threads].one(ctx)
+			return err
+		},
+		Accuracy: func(ctx context.Context, threads int) (float64, error) {
+			got, err := all[threads].many(ctx, len(want))
+			if err != nil {
+				return 0, err
+			}
+			worst := 0.0
+			for i, w := range want {
+				worst = max(worst, math.Abs(got[i]-w)/math.Abs(w))
+			}
+			return worst, nil
+		},
+	})
+}
+
+// showStep prints where the time of a step goes, or a stage of its compilation.
+func (b *benchRun) showStep(ctx context.Context, n training.Net) (err error) {
+	o := b.app.compileOptions()
+	text := ""
+	o.Trace = func(stage, t string) {
+		if stage == b.flags.train.stage {
+			text = t
+		}
+	}
+	s, err := b.newSteps(ctx, n, b.isas[0], b.dtypes[0], b.threads[len(b.threads)-1], o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.program.Close()) }()
+	if b.flags.train.stage != "" {
+		_, err := io.WriteString(b.app.stdout, text)
+		return err
+	}
+	return b.app.profileOf(ctx, profileSteps, "", func(ctx context.Context) error {
+		_, err := s.one(ctx)
+		return err
+	})
+}
