@@ -26,6 +26,7 @@ import (
 	"github.com/sinterml/sinter/optim"
 	"github.com/sinterml/sinter/safetensors"
 	"github.com/sinterml/sinter/tokenizer"
+	"github.com/sinterml/sinter/train"
 )
 
 // functions are the exported functions of the library, generic ones for one
@@ -55,6 +56,8 @@ var functions = map[string]any{
 	"optim.Constant": optim.Constant, "optim.Cosine": optim.Cosine, "optim.Linear": optim.Linear, "optim.New": optim.New, "optim.Norm": optim.Norm,
 	"optim.OneCycle": optim.OneCycle, "optim.Steps": optim.Steps, "optim.Warmup": optim.Warmup,
 	"tokenizer.Load": tokenizer.Load, "tokenizer.Parse": tokenizer.Parse,
+	"train.Accuracy": train.Accuracy, "train.Column": train.Column[float32], "train.ConfusionMatrix": train.ConfusionMatrix, "train.F1": train.F1, "train.Mean": train.Mean,
+	"train.NewEvaluator": train.NewEvaluator, "train.Prefetch": train.Prefetch, "train.Run": train.Run,
 }
 
 // receivers are the exported types with methods, and a value of each but its
@@ -81,6 +84,9 @@ var receivers = map[string][]any{
 	"nn.LSTM":               {&nn.LSTM{}, initialized(&nn.LSTM{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})}, "nn.GRU": {&nn.GRU{}, initialized(&nn.GRU{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})},
 	"optim.Optimizer": {(*optim.Optimizer)(nil), &optim.Optimizer{}}, "optim.Plateau": {&optim.Plateau{}},
 	"optim.Adam": {optim.Adam{}}, "optim.AdamW": {optim.AdamW{}}, "optim.SGD": {optim.SGD{}}, "optim.RMSprop": {optim.RMSprop{}}, "optim.Adagrad": {optim.Adagrad{}}, "optim.Muon": {optim.Muon{}},
+	"train.Batches": {train.Batches{}, train.Batches{Rows: train.Numbers{Name: "n", Rows: 9}}}, "train.Confusion": {train.Confusion(nil), train.Confusion{{1}, {2, 3, 4}, nil}},
+	"train.Evaluator": {(*train.Evaluator)(nil), &train.Evaluator{}}, "train.Func": {train.Func(nil)}, "train.Numbers": {train.Numbers{}}, "train.Scores": {(*train.Scores)(nil), &train.Scores{}},
+	"train.Table":       {train.Table(nil), train.Table{"x": {}, "y": train.Column([]float32{1, 2})}},
 	"safetensors.Error": {&safetensors.Error{}}, "hub.Folder": {hub.Folder(""), hub.Folder("\x00")},
 }
 
@@ -95,7 +101,7 @@ func initialized[T any](net *T) *T {
 // Every exported function, and every exported type with methods, is in the
 // tables above.
 func TestMisuseTablesAreComplete(t *testing.T) {
-	for _, dir := range []string{".", "embed", "hub", "model", "nn", "optim", "safetensors", "tokenizer"} {
+	for _, dir := range []string{".", "embed", "hub", "model", "nn", "optim", "safetensors", "tokenizer", "train"} {
 		prefix := strings.TrimPrefix(dir, ".") + "."
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

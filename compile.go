@@ -175,6 +175,14 @@ type ProgramInfo struct {
 	Constant  int      // that depend on weights alone: run once for a set of them
 	CodeBytes int      // of generated code
 	Generic   []string // kernels that run without generated code
+	Inputs    []InputInfo
+}
+
+// InputInfo is an input that Program.Run is to be given.
+type InputInfo struct {
+	Name  string
+	DType DType
+	Shape []Dim
 }
 
 // Info tells how the program will run.
@@ -183,7 +191,13 @@ func (p *Program) Info() ProgramInfo {
 		return ProgramInfo{}
 	}
 	i := p.module.Info()
-	return ProgramInfo{p.device.Name(), i.Kernels, i.Constant, i.CodeBytes, i.Generic}
+	var inputs []InputInfo
+	for _, l := range p.leaves {
+		if l.Kind == ir.Input {
+			inputs = append(inputs, InputInfo{l.Name, l.Type.DType, slices.Clone(l.Type.Shape)})
+		}
+	}
+	return ProgramInfo{p.device.Name(), i.Kernels, i.Constant, i.CodeBytes, i.Generic, inputs}
 }
 
 // Close frees the program once what runs of it has ended.

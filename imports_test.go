@@ -39,6 +39,7 @@ embed
 model/minilm
 nn optim
 nn/gpt
+train
 bench
 cmd/sinter examples
 `

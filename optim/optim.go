@@ -195,6 +195,15 @@ func (o *Optimizer) Averages() []*sinter.Variable {
 	return all
 }
 
+// Averaged is how many gradients one update averages: 1, or what the options
+// say.
+func (o *Optimizer) Averaged() int {
+	if o == nil {
+		return 1
+	}
+	return max(1, o.options.Accumulate)
+}
+
 // gradients of the loss, divided by the number that are averaged.
 func (o *Optimizer) gradients(loss sinter.Tensor) []sinter.Tensor {
 	wrt := make([]sinter.Tensor, len(o.params))

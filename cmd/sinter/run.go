@@ -83,6 +83,9 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
+	if len(trainTasks) > 0 {
+		root.AddCommand(a.trainCommand())
+	}
 	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetIn(a.stdin)

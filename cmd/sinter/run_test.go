@@ -67,7 +67,7 @@ func TestStatus(t *testing.T) {
 	}{
 		{"no command", nil, "", nil, 2, "give a command"},
 		{"unknown command", nil, "", []string{"frobnicate"}, 2, `no command "frobnicate": there are bench`},
-		{"a later command", nil, "", []string{"train"}, 2, `no command "train"`},
+		{"a later command", nil, "", []string{"quantize"}, 2, `no command "quantize"`},
 		{"a ranking of nobody", nil, "", []string{"search", "--rank", "luck", "x"}, 2, "use hybrid, vectors or words"},
 		{"a score beyond all", nil, "", []string{"search", "--min-score", "70", "x"}, 2, "no score is above 1"},
 		{"lines less than none", nil, "", []string{"search", "-C", "-1", "x"}, 2, "--context -1"},

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// trainTasks make the commands of what can be trained, each in a file of its
+// own. The flags are those of all tasks, filled when the command runs.
+var trainTasks []func(a *app, f *trainFlags) *cobra.Command
+
+// trainFlags are those of all tasks.
+type trainFlags struct {
+	seed int64
+	out  string
+}
+
+func (f *trainFlags) register(set *pflag.FlagSet) {
+	set.Int64Var(&f.seed, "seed", 42, "decides first values, order of the data and all else that is drawn")
+	set.StringVar(&f.out, "out", "", "folder for the final weights, model.safetensors (default: they are not kept)")
+}
+
+func (a *app) trainCommand() *cobra.Command {
+	var f trainFlags
+	c := &cobra.Command{
+		Use:   "train TASK",
+		Short: "Train a model",
+		Long: `Train runs one of its tasks. Losses go to standard output, with --json a line of
+JSON each; the last line has "done":true and what the task came to. The same
+seed gives the same model, bit for bit, for any number of threads.`,
+		Args: a.commandArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var names []string
+			for _, task := range c.Commands() {
+				names = append(names, task.Name())
+			}
+			return usagef("give a task: there are %s", strings.Join(names, ", "))
+		},
+	}
+	f.register(c.PersistentFlags())
+	for _, task := range trainTasks {
+		c.AddCommand(task(a, &f))
+	}
+	return c
+}
+
+// check refuses flags that cannot be meant, before anything is computed.
+func (f *trainFlags) check(a *app) error {
+	if d := a.settings.dtype; d != "" && d != "f32" {
+		return usagef("%s %s: training computes in f32", a.said("dtype"), d)
+	}
+	if f.out == "" {
+		return nil
+	}
+	info, err := os.Stat(f.out)
+	if err == nil && !info.IsDir() {
+		return usagef("--out %s is no folder", f.out)
+	}
+	return nil
+}
+
+// modelFile is where the final weights go.
+func (f *trainFlags) modelFile() (string, error) {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return "", fmt.Errorf("making the folder for the model: %w", err)
+	}
+	return filepath.Join(f.out, "model.safetensors"), nil
+}

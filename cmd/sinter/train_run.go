@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/nn"
+	"github.com/sinterml/sinter/train"
+)
+
+// training is one run of a task: its lines of output, and what they add up to.
+type training struct {
+	*app
+	flags    *trainFlags
+	device   *sinter.Device
+	out      *lines
+	progress *progress
+	start    time.Time
+	byEpoch  bool // a line an epoch, not a step
+	every    int  // steps between the lines for people
+	spent    train.Result
+}
+
+// startTraining opens the device. The task ends it by end.
+func (a *app) startTraining(f *trainFlags) (*training, error) {
+	t := &training{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
+	if err := f.check(a); err != nil {
+		return nil, err
+	}
+	var err error
+	t.device, err = a.openDevice()
+	return t, err
+}
+
+// compileOptions are for programs that the task compiles itself.
+func (t *training) compileOptions() sinter.Options {
+	return sinter.Options{Device: t.device, NoOpt: t.settings.noOpt}
+}
+
+// run trains by the options of the task, to which it adds what the flags say.
+// A task may run several times.
+func (t *training) run(ctx context.Context, o train.Options) (*train.Result, error) {
+	o.Seed, o.Compile = t.flags.seed, t.compileOptions()
+	if o.Report == nil {
+		o.Report = t.report
+	}
+	t.byEpoch = o.Epochs > 0
+	steps := o.Steps
+	if b, ok := o.Data.(train.Batches); ok && steps == 0 {
+		steps = o.Epochs * b.Count()
+	}
+	t.every = max(1, steps/20)
+	t.progress = t.startProgress("training", int64(steps))
+	defer t.progress.end()
+	r, err := train.Run(ctx, o)
+	if r != nil {
+		t.spent.Compile += r.Compile
+		t.spent.First += r.First
+		t.spent.Train += r.Train
+		t.spent.Step += r.Step
+	}
+	return r, err
+}
+
+// report prints a line a step, or an epoch, and moves the progress bar.
+func (t *training) report(e train.Event) error {
+	if !e.EpochEnd && t.progress.due(1) {
+		t.progress.draw(fmt.Sprintf("%s  loss %.4g", t.progress.bar(), e.Loss))
+	}
+	if e.EpochEnd != t.byEpoch && e.Scores == nil {
+		return nil
+	}
+	if t.settings.json {
+		if err := t.out.json.Encode(jsonLine(e)); err != nil {
+			return err
+		}
+		return t.out.Flush()
+	}
+	if !t.byEpoch && e.Step%t.every > 0 && e.Scores == nil {
+		return nil
+	}
+	t.progress.end() // a line and the bar may share a terminal
+	fmt.Fprintln(t.out, textLine(e))
+	return t.out.Flush()
+}
+
+// jsonLine is an event as an object. Numbers that JSON does not have are null.
+func jsonLine(e train.Event) map[string]any {
+	line := map[string]any{"step": e.Step, "epoch": e.Epoch, "loss": finite(e.Loss), "learning_rate": finite(e.Rate), "seconds": e.Elapsed.Seconds()}
+	for _, some := range []map[string]float64{e.Metrics, e.Scores.Values()} {
+		for name, v := range some {
+			line[name] = finite(v)
+		}
+	}
+	return line
+}
+
+func finite(v float64) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return v
+}
+
+// textLine is an event for people.
+func textLine(e train.Event) string {
+	var b strings.Builder
+	if e.EpochEnd {
+		fmt.Fprintf(&b, "epoch %d  ", e.Epoch+1)
+	}
+	fmt.Fprintf(&b, "step %d  loss %.4f", e.Step, e.Loss)
+	for _, some := range []map[string]float64{e.Metrics, e.Scores.Values()} {
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			fmt.Fprintf(&b, "  %s %.4f", strings.ReplaceAll(name, "_", " "), some[name])
+		}
+	}
+	return b.String()
+}
+
+// end keeps the weights of a net, if that was asked for, and prints the last
+// line: fields as JSON, or what text writes.
+func (t *training) end(ctx context.Context, net any, fields map[string]any, text func(w io.Writer)) error {
+	if t.flags.out != "" {
+		if err := t.save(ctx, net); err != nil {
+			return err
+		}
+	}
+	if !t.settings.json {
+		text(t.out)
+		fmt.Fprintf(t.out, "%d steps in %.2f s, and %.2f s to compile and to do the first\n", t.spent.Step, t.spent.Train.Seconds(), (t.spent.Compile + t.spent.First).Seconds())
+		return t.out.Flush()
+	}
+	last := map[string]any{
+		"done": true, "steps": t.spent.Step, "seconds": time.Since(t.start).Seconds(), "train_seconds": t.spent.Train.Seconds(),
+		"compile_seconds": t.spent.Compile.Seconds(), "first_step_seconds": t.spent.First.Seconds(),
+	}
+	maps.Copy(last, fields)
+	if err := t.out.json.Encode(last); err != nil {
+		return err
+	}
+	return t.out.Flush()
+}
+
+// save writes the final weights.
+func (t *training) save(ctx context.Context, net any) error {
+	path, err := t.flags.modelFile()
+	if err != nil {
+		return err
+	}
+	out, err := t.createOutput(path)
+	if err != nil {
+		return err
+	}
+	return out.close(nn.Save(sinter.WithDevice(ctx, t.device), out, net, nil))
+}
+
+// close gives the device back.
+func (t *training) close() { _ = t.device.Close() }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/nn"
+	"github.com/sinterml/sinter/optim"
+	"github.com/sinterml/sinter/safetensors"
+	"github.com/sinterml/sinter/train"
+)
+
+func init() { trainTasks = append(trainTasks, (*app).lineCommand) }
+
+// lineNet is a line.
+type lineNet struct {
+	Line nn.Linear `weight:"line"`
+}
+
+// lineCommand is a task of tests: y = 3x - 1.
+func (a *app) lineCommand(f *trainFlags) *cobra.Command {
+	var epochs, steps int
+	c := &cobra.Command{Use: "line", Hidden: true, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
+		t, err := a.startTraining(f)
+		if err != nil {
+			return err
+		}
+		defer t.close()
+		net := lineNet{nn.Linear{In: 1, Out: 1}}
+		if err := nn.Init(&net, nn.Options{Seed: f.seed}); err != nil {
+			return err
+		}
+		opt, err := optim.New(optim.Options{}, optim.Group{Params: nn.Params(&net), Method: optim.SGD{}})
+		if err != nil {
+			return err
+		}
+		x, y := sinter.Input("x", sinter.F32, sinter.N(2), sinter.N(1)), sinter.Input("y", sinter.F32, sinter.N(2), sinter.N(1))
+		rows := train.Table{"x": train.Column([]float32{-1, 0, 1, 2}, 1), "y": train.Column([]float32{-4, -1, 2, 5}, 1)}
+		r, err := t.run(c.Context(), train.Options{
+			Net: &net, Optimizer: opt, Epochs: epochs, Steps: steps, Schedule: optim.Constant(0.1),
+			Data: train.Batches{Rows: rows, Size: 2, Shuffle: true},
+			Loss: func(m *nn.Mode) (sinter.Tensor, map[string]sinter.Tensor) {
+				return sinter.MSE(net.Line.Forward(x), y), nil
+			},
+			Evaluate: train.Evaluation{Data: train.Batches{Rows: rows, Size: 2}, Metrics: func() []train.Metric {
+				return []train.Metric{train.Mean("mse", net.Line.Forward(x).Sub(y).Square())}
+			}},
+		})
+		if err != nil {
+			return err
+		}
+		mse, _ := r.Scores.Value("mse")
+		return t.end(c.Context(), &net, map[string]any{"mse": mse}, func(w io.Writer) { fmt.Fprintf(w, "error %.3f\n", mse) })
+	}}
+	c.Flags().IntVar(&epochs, "epochs", 50, "epochs")
+	c.Flags().IntVar(&steps, "steps", 0, "steps")
+	return c
+}
+
+// jsonLines reads what a command printed.
+func jsonLines(t *testing.T, text string) (all []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func TestTrainLines(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	status, out, errs := runCommand(t, nil, "", "train", "line", "--json", "--out", dir)
+	if status != statusDone || errs != "" {
+		t.Fatal(status, errs)
+	}
+	lines := jsonLines(t, out)
+	if len(lines) != 51 {
+		t.Fatalf("%d lines for 50 epochs", len(lines))
+	}
+	for i, l := range lines[:50] {
+		if l["epoch"] != float64(i) || l["step"] != float64(2*i+2) || l["loss"] == nil || l["mse"] == nil {
+			t.Errorf("line %d: %v", i, l)
+		}
+	}
+	last := lines[50]
+	for _, name := range []string{"seconds", "train_seconds", "compile_seconds", "first_step_seconds"} {
+		if v, _ := last[name].(float64); v <= 0 {
+			t.Errorf("%s is %v", name, last[name])
+		}
+	}
+	if mse, _ := last["mse"].(float64); last["done"] != true || last["steps"] != 100.0 || mse > 1e-4 {
+		t.Errorf("last line %v", last)
+	}
+	f, err := safetensors.Open(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	net := lineNet{nn.Linear{In: 1, Out: 1}}
+	if err := nn.Init(&net, nn.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nn.Load(t.Context(), f, &net, nn.LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := sinter.Values[float32](t.Context(), net.Line.Weight.Tensor())
+	if err != nil || w[0] < 2.99 || w[0] > 3.01 {
+		t.Error(w, err)
+	}
+}
+
+// People get some lines, and steps where the task counts those.
+func TestTrainText(t *testing.T) {
+	status, out, errs := runCommand(t, nil, "", "train", "line", "--epochs", "0", "--steps", "100", "--seed", "1")
+	if status != statusDone || errs != "" {
+		t.Fatal(status, errs)
+	}
+	if n := strings.Count(out, "\n"); n < 20 || n > 80 || !strings.Contains(out, "step 95  loss") || !strings.Contains(out, "error 0.00") {
+		t.Errorf("%d lines:\n%s", n, out)
+	}
+}
+
+func TestTrainRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		say  string
+	}{
+		{nil, "give a task"},
+		{[]string{"luck"}, `no command "luck"`},
+		{[]string{"line", "--out", file}, "is no folder"},
+		{[]string{"line", "--dtype", "int8"}, "training computes in f32"},
+		{[]string{"line", "--seed", "x"}, "use a whole number"},
+	} {
+		status, _, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)
+		if status != statusUsage || !strings.Contains(errs, c.say) {
+			t.Errorf("train %q: status %d, %q, want %q", c.args, status, errs, c.say)
+		}
+	}
+}

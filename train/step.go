@@ -1,0 +1,128 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/nn"
+)
+
+// Names of the Inputs that a run binds itself.
+const (
+	rateInput = "train.rate"
+	seedInput = "train.seed"
+)
+
+// stepper holds the programs of a step: one that updates, and where the
+// optimizer averages gradients one that adds to their sum. The last output of
+// each is a vector of F64: the loss, then the metrics in order of their names.
+type stepper struct {
+	update, add *sinter.Program
+	inputs      []sinter.InputInfo // of update; add has no others
+	names       []string           // of metrics
+	rateType    sinter.DType
+	in          Batch // used again by each step
+}
+
+func newStepper(o Options) (*stepper, error) {
+	s := &stepper{rateType: sinter.F32, in: Batch{}}
+	for _, v := range nn.Params(o.Net) {
+		if v.Tensor().DType() == sinter.F64 {
+			s.rateType = sinter.F64
+		}
+	}
+	var err error
+	if s.update, err = s.compile(o, func(loss sinter.Tensor) ([]sinter.Tensor, error) {
+		return o.Optimizer.Update(loss, sinter.Input(rateInput, s.rateType))
+	}); err != nil {
+		return nil, err
+	}
+	s.inputs = s.update.Info().Inputs
+	if o.Optimizer.Averaged() > 1 {
+		if s.add, err = s.compile(o, o.Optimizer.Accumulate); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// compile traces the loss and compiles it with what becomes of its gradients.
+func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.Tensor, error)) (*sinter.Program, error) {
+	m := &nn.Mode{Training: true, Rand: sinter.NewRand(sinter.Input(seedInput, sinter.I64))}
+	loss, metrics := o.Loss(m)
+	if err := loss.Err(); err != nil {
+		return nil, fmt.Errorf("the loss: %w", err)
+	}
+	updates, err := changes(loss)
+	if err != nil {
+		return nil, err
+	}
+	s.names = slices.Sorted(maps.Keys(metrics))
+	report := []sinter.Tensor{loss.Cast(sinter.F64).Reshape()}
+	for _, name := range s.names {
+		x := metrics[name].Cast(sinter.F64).Reshape()
+		if err := x.Err(); err != nil {
+			return nil, fmt.Errorf("metric %q: want one element: %w", name, err)
+		}
+		report = append(report, x)
+	}
+	outputs := slices.Concat(updates, m.Updates(), []sinter.Tensor{sinter.Stack(0, report...)})
+	p, err := sinter.Compile(sinter.Capture(outputs...), o.Compile)
+	if err != nil {
+		return nil, fmt.Errorf("compiling the step: %w", err)
+	}
+	return p, nil
+}
+
+// run does one batch. update tells whether it ends with an update; rate and
+// seed are bound.
+func (s *stepper) run(ctx context.Context, batch Batch, update bool, rate float64, seed int64) ([]float64, error) {
+	p := s.update
+	if !update {
+		p = s.add
+	}
+	clear(s.in)
+	for _, in := range s.inputs {
+		switch in.Name {
+		case rateInput:
+			if update {
+				s.in[rateInput] = s.rate(rate)
+			}
+		case seedInput:
+			s.in[seedInput] = sinter.Of([]int64{seed})
+		default:
+			x, ok := batch[in.Name]
+			if !ok {
+				return nil, fmt.Errorf("the graph has an Input %q, the batch only %q", in.Name, slices.Sorted(maps.Keys(batch)))
+			}
+			s.in[in.Name] = x
+		}
+	}
+	outs, err := p.Run(ctx, s.in)
+	if err != nil {
+		return nil, err
+	}
+	return sinter.Values[float64](ctx, outs[len(outs)-1])
+}
+
+func (s *stepper) rate(v float64) sinter.Tensor {
+	if s.rateType == sinter.F64 {
+		return sinter.Of([]float64{v})
+	}
+	return sinter.Of([]float32{float32(v)})
+}
+
+func (s *stepper) close() error {
+	var errs []error
+	for _, p := range []*sinter.Program{s.update, s.add} {
+		if p != nil {
+			errs = append(errs, p.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
