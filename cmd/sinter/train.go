@@ -12,21 +12,21 @@ import (
 
 // trainTasks make the commands of what can be trained, each in a file of its
 // own. The flags are those of all tasks, filled when the command runs.
-var trainTasks []func(a *app, f *trainFlags) *cobra.Command
+var trainTasks []func(a *app, f *taskFlags) *cobra.Command
 
-// trainFlags are those of all tasks.
-type trainFlags struct {
+// taskFlags are those of all tasks.
+type taskFlags struct {
 	seed int64
 	out  string
 }
 
-func (f *trainFlags) register(set *pflag.FlagSet) {
+func (f *taskFlags) register(set *pflag.FlagSet) {
 	set.Int64Var(&f.seed, "seed", 42, "decides first values, order of the data and all else that is drawn")
 	set.StringVar(&f.out, "out", "", "folder for the final weights, model.safetensors (default: they are not kept)")
 }
 
 func (a *app) trainCommand() *cobra.Command {
-	var f trainFlags
+	var f taskFlags
 	c := &cobra.Command{
 		Use:   "train TASK",
 		Short: "Train a model",
@@ -50,7 +50,7 @@ seed gives the same model, bit for bit, for any number of threads.`,
 }
 
 // check refuses flags that cannot be meant, before anything is computed.
-func (f *trainFlags) check(a *app) error {
+func (f *taskFlags) check(a *app) error {
 	if d := a.settings.dtype; d != "" && d != "f32" {
 		return usagef("%s %s: training computes in f32", a.said("dtype"), d)
 	}
@@ -65,7 +65,7 @@ func (f *trainFlags) check(a *app) error {
 }
 
 // modelFile is where the final weights go.
-func (f *trainFlags) modelFile() (string, error) {
+func (f *taskFlags) modelFile() (string, error) {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return "", fmt.Errorf("making the folder for the model: %w", err)
 	}

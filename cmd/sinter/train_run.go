@@ -15,10 +15,10 @@ import (
 	"github.com/sinterml/sinter/train"
 )
 
-// training is one run of a task: its lines of output, and what they add up to.
-type training struct {
+// trainRun is one run of a task: its lines of output, and what they add up to.
+type trainRun struct {
 	*app
-	flags    *trainFlags
+	flags    *taskFlags
 	device   *sinter.Device
 	out      *lines
 	progress *progress
@@ -29,8 +29,8 @@ type training struct {
 }
 
 // startTraining opens the device. The task ends it by end.
-func (a *app) startTraining(f *trainFlags) (*training, error) {
-	t := &training{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
+func (a *app) startTraining(f *taskFlags) (*trainRun, error) {
+	t := &trainRun{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
 	if err := f.check(a); err != nil {
 		return nil, err
 	}
@@ -40,13 +40,13 @@ func (a *app) startTraining(f *trainFlags) (*training, error) {
 }
 
 // compileOptions are for programs that the task compiles itself.
-func (t *training) compileOptions() sinter.Options {
+func (t *trainRun) compileOptions() sinter.Options {
 	return sinter.Options{Device: t.device, NoOpt: t.settings.noOpt}
 }
 
 // run trains by the options of the task, to which it adds what the flags say.
 // A task may run several times.
-func (t *training) run(ctx context.Context, o train.Options) (*train.Result, error) {
+func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, error) {
 	o.Seed, o.Compile = t.flags.seed, t.compileOptions()
 	if o.Report == nil {
 		o.Report = t.report
@@ -70,7 +70,7 @@ func (t *training) run(ctx context.Context, o train.Options) (*train.Result, err
 }
 
 // report prints a line a step, or an epoch, and moves the progress bar.
-func (t *training) report(e train.Event) error {
+func (t *trainRun) report(e train.Event) error {
 	if !e.EpochEnd && t.progress.due(1) {
 		t.progress.draw(fmt.Sprintf("%s  loss %.4g", t.progress.bar(), e.Loss))
 	}
@@ -126,7 +126,7 @@ func textLine(e train.Event) string {
 
 // end keeps the weights of a net, if that was asked for, and prints the last
 // line: fields as JSON, or what text writes.
-func (t *training) end(ctx context.Context, net any, fields map[string]any, text func(w io.Writer)) error {
+func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text func(w io.Writer)) error {
 	if t.flags.out != "" {
 		if err := t.save(ctx, net); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (t *training) end(ctx context.Context, net any, fields map[string]any, text
 }
 
 // save writes the final weights.
-func (t *training) save(ctx context.Context, net any) error {
+func (t *trainRun) save(ctx context.Context, net any) error {
 	path, err := t.flags.modelFile()
 	if err != nil {
 		return err
@@ -162,4 +162,4 @@ func (t *training) save(ctx context.Context, net any) error {
 }
 
 // close gives the device back.
-func (t *training) close() { _ = t.device.Close() }
+func (t *trainRun) close() { _ = t.device.Close() }

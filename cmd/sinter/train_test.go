@@ -26,7 +26,7 @@ type lineNet struct {
 }
 
 // lineCommand is a task of tests: y = 3x - 1.
-func (a *app) lineCommand(f *trainFlags) *cobra.Command {
+func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 	var epochs, steps int
 	c := &cobra.Command{Use: "line", Hidden: true, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
 		t, err := a.startTraining(f)
