@@ -41,17 +41,47 @@ func byDefinition(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	return all
 }
 
+// matMul: the gradient of an operand that is a transpose is made as what it is
+// the transpose of lies. So is that of a weight kept as [out, in], which all that
+// an optimiser computes reads beside the weight; operands of a product may lie
+// either way, other readers would jump from row to row.
 func matMul(m *maker, x, y, r, d *ir.Node) (dx, dy *ir.Node) {
-	return m.op(ir.MatMul, d, m.transposed(y)), m.op(ir.MatMul, m.transposed(x), d)
+	if turned(x) {
+		dx = m.transposed(m.op(ir.MatMul, y, m.transposed(d)))
+	} else {
+		dx = m.op(ir.MatMul, d, m.transposed(y))
+	}
+	if turned(y) {
+		dy = m.transposed(m.op(ir.MatMul, m.transposed(d), x))
+	} else {
+		dy = m.op(ir.MatMul, m.transposed(x), d)
+	}
+	return dx, dy
+}
+
+// turned tells whether x is a matrix with rows and columns exchanged.
+func turned(x *ir.Node) bool {
+	for x.Op == ir.Cast {
+		x = x.In[0]
+	}
+	return x.Op == ir.Permute && slices.Equal(x.Attr.Axes, exchange(len(x.Shape)))
 }
 
 // transposed exchanges the last two axes.
 func (m *maker) transposed(x *ir.Node) *ir.Node {
-	axes := make([]int, len(x.Shape))
+	axes := exchange(len(x.Shape))
+	if x.Op == ir.Permute && slices.Equal(x.Attr.Axes, axes) {
+		return x.In[0]
+	}
+	return m.permute(x, axes...)
+}
+
+// exchange is the order of n axes with the last two exchanged.
+func exchange(n int) []int {
+	axes := make([]int, n)
 	for i := range axes {
 		axes[i] = i
 	}
-	n := len(axes)
 	axes[n-1], axes[n-2] = n-2, n-1
-	return m.permute(x, axes...)
+	return axes
 }

@@ -31,23 +31,55 @@ func AddIndex(a, b *Expr) *Expr {
 	return Apply(ir.Add, ir.I64, a, b)
 }
 
-// rejoin is p + x where a is p + floor(x/c)*c and b is x mod c; else nil.
+// rejoin is p + x*s where a is p + floor(x/c)*c*s and b is (x mod c)*s; else
+// nil.
 func rejoin(a, b *Expr) *Expr {
-	if b.Kind != KindApply || b.Op != ir.Mod || a.Kind != KindApply {
+	m, s := scaled(b)
+	if m.Kind != KindApply || m.Op != ir.Mod || a.Kind != KindApply {
 		return nil
 	}
-	x, c := b.Args[0], b.Args[1]
-	switch a.Op {
-	case ir.Add:
+	if a.Op == ir.Add {
 		if whole := rejoin(a.Args[1], b); whole != nil {
 			return AddIndex(a.Args[0], whole)
 		}
-	case ir.Mul:
-		if q := a.Args[0]; q.Kind == KindApply && q.Op == ir.IDiv && SameIndex(a.Args[1], c) && SameIndex(q.Args[0], x) && SameIndex(q.Args[1], c) {
-			return x
+		return nil
+	}
+	x := m.Args[0]
+	q, step := scaled(a)
+	c, ok := m.Args[1].dim()
+	if !ok || !step.Equal(c.Mul(s)) || !isQuotient(q, x, c) {
+		return nil
+	}
+	return MulIndex(x, SizeOf(s))
+}
+
+// scaled takes the size that e is multiplied by off it.
+func scaled(e *Expr) (*Expr, ir.Dim) {
+	if e.Kind == KindApply && e.Op == ir.Mul {
+		if s, ok := e.Args[1].dim(); ok {
+			return e.Args[0], s
 		}
 	}
-	return nil
+	return e, ir.N(1)
+}
+
+// isQuotient tells whether q is floor(x/c) by form, x itself perhaps a quotient.
+func isQuotient(q, x *Expr, c ir.Dim) bool {
+	if q.Kind != KindApply || q.Op != ir.IDiv {
+		return false
+	}
+	by, ok := q.Args[1].dim()
+	if !ok {
+		return false
+	}
+	if SameIndex(q.Args[0], x) {
+		return by.Equal(c)
+	}
+	if x.Kind != KindApply || x.Op != ir.IDiv || !SameIndex(q.Args[0], x.Args[0]) {
+		return false
+	}
+	inner, ok := x.Args[1].dim()
+	return ok && by.Equal(inner.Mul(c))
 }
 
 // SameIndex tells whether two expressions are alike by form: variables, sizes
