@@ -39,6 +39,7 @@ embed
 model/minilm
 nn optim
 nn/gpt
+nn/gpt/gpttest
 train
 bench
 cmd/sinter examples

@@ -26,6 +26,7 @@ type trainRun struct {
 	byEpoch  bool // a line an epoch, not a step
 	every    int  // steps between the lines for people
 	spent    train.Result
+	metadata map[string]string // of the file of weights
 }
 
 // startTraining opens the device. The task ends it by end.
@@ -158,7 +159,7 @@ func (t *trainRun) save(ctx context.Context, net any) error {
 	if err != nil {
 		return err
 	}
-	return out.close(nn.Save(sinter.WithDevice(ctx, t.device), out, net, nil))
+	return out.close(nn.Save(sinter.WithDevice(ctx, t.device), out, net, t.metadata))
 }
 
 // close gives the device back.

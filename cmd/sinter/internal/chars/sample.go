@@ -44,7 +44,7 @@ func (s *Sampler) Continue(ctx context.Context, beginning []int64, n int, seed u
 		ids := make([]int64, s.block)
 		copy(ids, seen)
 		outs, err := s.program.Run(ctx, map[string]sinter.Tensor{
-			"ids": sinter.Of(ids, 1, s.block), "last": sinter.Of([]int64{int64(len(seen) - 1)}),
+			"ids": sinter.Of(ids, 1, s.block), "last": sinter.Of([]int64{int64(len(seen) - 1)}, 1),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("chars: sampling: %w", err)

@@ -5,6 +5,7 @@ package chars
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -16,13 +17,13 @@ type Text struct {
 	Held       []int64 // the rest, to validate with
 }
 
-// maxText is how many bytes a text may have: an id takes eight.
-const maxText = 256 << 20
+// MaxText is how many bytes a text may have: an id takes eight.
+const MaxText = 256 << 20
 
 // Read cuts a text into characters.
 func Read(text []byte) (*Text, error) {
-	if len(text) > maxText {
-		return nil, fmt.Errorf("%d MB of text, where at most %d are held in memory: use a part of it", len(text)>>20, maxText>>20)
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("more than %d MB of text: use a part of it", MaxText>>20)
 	}
 	if !utf8.Valid(text) {
 		at := 0
@@ -60,6 +61,9 @@ func (t *Text) Check(block int) error {
 	}
 	return nil
 }
+
+// Luck is the loss of a net that knows nothing of the text but its characters.
+func Luck(vocabulary int) float64 { return math.Log(float64(vocabulary)) }
 
 // String is the characters of ids.
 func (t *Text) String(ids []int64) string {

@@ -1,7 +1,7 @@
 """A small GPT trained by PyTorch: its checkpoint, logits, and how it goes on.
 
-usage: python gpt.py ../gpt.safetensors        (with torch 2.9 or newer)
-       python gpt.py check MODEL LOGITS        (loads MODEL with strict=True and
+usage: python gpt.py ../../testdata/gpt.safetensors      (with torch 2.9 or newer)
+       python gpt.py check MODEL LOGITS HEADS  (loads MODEL with strict=True and
            compares its logits of ids 0, 1, ... with the tensor logits in LOGITS)
 """
 import sys
@@ -39,9 +39,14 @@ class GPT(nn.Module):
         return self.ln(self.b(self.e(ids) + self.pe.weight[: ids.shape[1]])) @ self.e.weight.T
 
 
-def check(model, logits):
+def check(model, logits, heads):
+    global VOCABULARY, WIDTH, HEADS, LAYERS, PLACES
+    state = load_file(model)
+    VOCABULARY, WIDTH = state["e.weight"].shape
+    PLACES, HEADS = state["pe.weight"].shape[0], int(heads)
+    LAYERS = len({k.split(".")[1] for k in state if k.startswith("b.")})
     net = GPT()
-    net.load_state_dict(load_file(model), strict=True)
+    net.load_state_dict(state, strict=True)
     want = load_file(logits)["logits"]
     got = net(torch.arange(PLACES)[None] % VOCABULARY)
     worst = (got - want).abs().max().item()
