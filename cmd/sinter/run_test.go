@@ -211,7 +211,7 @@ func TestStatus(t *testing.T) {
 		{"drawing as JSON", nil, "", []string{"graph", model, "--dot", "--json"}, 2, "give one"},
 
 		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},
-		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, embed or compile"},
+		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, embed, train or compile"},
 		{"unknown benchmark", nil, "", []string{"bench", "attention"}, 2, `no benchmark "attention"`},
 		{"benchmark of interp", nil, "", []string{"bench", "gemm", "--device", "interp"}, 2, "bench measures the cpu"},
 		{"benchmark above SINTER_CPU", environment{"SINTER_CPU": "generic"}, "", []string{"bench", "gemm", "--isa", "avx512"}, 2, "--isa"},

@@ -22,7 +22,7 @@ func init() { trainTasks = append(trainTasks, (*app).trainCharsCommand) }
 // while a net is still guessing.
 const sampleLength = 240
 
-func (a *app) trainCharsCommand(f *trainFlags) *cobra.Command {
+func (a *app) trainCharsCommand(f *taskFlags) *cobra.Command {
 	o := chars.Defaults
 	var from string
 	c := &cobra.Command{
@@ -59,7 +59,7 @@ ln, which may load them, or have made those of --from; docs/training.md has it.`
 	return c
 }
 
-func (a *app) trainChars(ctx context.Context, f *trainFlags, file, from string, o chars.Options) error {
+func (a *app) trainChars(ctx context.Context, f *taskFlags, file, from string, o chars.Options) error {
 	data, err := a.readText(ctx, file)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *app) trainChars(ctx context.Context, f *trainFlags, file, from string, 
 }
 
 // sample shows what the net writes by now.
-func (t *training) sample(step int, text string) error {
+func (t *trainRun) sample(step int, text string) error {
 	if t.settings.json {
 		if err := t.out.json.Encode(map[string]any{"step": step, "sample": text}); err != nil {
 			return err
