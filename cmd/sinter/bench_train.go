@@ -20,7 +20,7 @@ additions of products and attention at the peak of the number format.
 
 Accuracy is how far a loss is off, relative to it, at most: of the first steps
 from those in f32 on one thread without any optimisation or, with --from, of
-gpt6 from the losses in a file. Such a file has tensors "weight.*" to begin
+gpt6 from the first 10 losses in a file. Such a file has tensors "weight.*" to begin
 with, "ids" and "targets" of every step, and "losses".`
 
 // trainStages are those of stageNames whose text a device traces.
@@ -54,6 +54,7 @@ func (f trainFlags) check() error {
 
 const (
 	accuracySteps = 4  // whose losses are compared
+	fileSteps     = 10 // likewise, of a file: behind those a net may be chaotic
 	profileSteps  = 10 // that count
 )
 
@@ -152,7 +153,8 @@ func (s *steps) many(ctx context.Context, n int) ([]float64, error) {
 // referenceLosses are what losses are compared with.
 func (b *benchRun) referenceLosses(ctx context.Context, n training.Net) (_ []float64, err error) {
 	if f := b.flags.train.from; f != "" && n.Name == "gpt6" {
-		return training.Losses(f)
+		losses, err := training.Losses(f)
+		return losses[:min(len(losses), fileSteps)], err
 	}
 	s, err := b.newSteps(ctx, n, b.isas[0], dtypeOf(sinter.F32), 1, sinter.Options{NoOpt: []string{"all"}})
 	if err != nil {

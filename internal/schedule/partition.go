@@ -338,7 +338,7 @@ func (s *partition) rowMember(n *ir.Node, g *group) bool {
 	if n.Op.Class() == ir.ClassReduce {
 		return n.In[0].Shape.Equal(g.full) && slices.Equal(n.Attr.Axes, g.axes)
 	}
-	if !n.Op.Pointwise() && n.Op != ir.Expand {
+	if !elementwise(n) && n.Op != ir.Expand {
 		return false
 	}
 	return n.Shape.Equal(g.full) || n.Shape.Equal(g.rowShape())
@@ -375,7 +375,7 @@ func (s *partition) rowAligned(n *ir.Node, g *group) bool {
 		}
 		seen[m] = true
 		switch {
-		case m.Op.Pointwise():
+		case elementwise(m):
 			return operands(m, shape)
 		case m.Op == ir.Expand && m.In[0].Shape.Equal(row) && shape.Equal(g.full):
 			return ok(m.In[0], row)
@@ -503,16 +503,21 @@ func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.N
 	return slices.ContainsFunc(start, func(m *ir.Node) bool { return follow(m, true) })
 }
 
-// joinPointwise finds a group of pointwise roots with n's loops.
+// elementwise tells whether n at an index needs its operands at that index
+// alone. The new value of a variable is such a node: an optimizer's update of a
+// parameter and of what it remembers of it is one kernel.
+func elementwise(n *ir.Node) bool { return n.Op.Pointwise() || n.Op == ir.Assign }
+
+// joinPointwise finds a group of elementwise roots with n's loops.
 func (s *partition) joinPointwise(n *ir.Node) *group {
-	if !s.opt.on("fuse") || !n.Op.Pointwise() {
+	if !s.opt.on("fuse") || !elementwise(n) {
 		return nil
 	}
 	more := map[*ir.Node]bool{}
 	s.operations(n, more)
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || !g.full.Equal(n.Shape) || !g.members[0].Op.Pointwise() {
+		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || !g.full.Equal(n.Shape) || !elementwise(g.members[0]) {
 			continue
 		}
 		if g.fits(more) && s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {
@@ -527,7 +532,7 @@ func (s *partition) samePlace(n *ir.Node, g *group) bool {
 	for _, in := range n.In {
 		switch {
 		case s.root[in.ID]:
-		case in.Op.Pointwise():
+		case elementwise(in):
 			if !s.samePlace(in, g) {
 				return false
 			}
