@@ -9,20 +9,9 @@ import (
 	"github.com/sinterml/sinter/optim"
 )
 
-// nets that benchmarks are about.
-func benchNets(b *testing.B, outputs int) map[string]Net {
-	b.Helper()
-	transformer, err := NewTransformer(Shape{Patch: 4, Width: 32, Heads: 4, Inner: 64, Blocks: 1}, outputs)
-	if err != nil {
-		b.Fatal(err)
-	}
-	nets := map[string]Net{"mlp": NewMLP(64, outputs), "transformer": transformer}
-	for _, n := range nets {
-		if err := nn.Init(n, nn.Options{Seed: 1}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return nets
+// benchSizes are the nets that benchmarks are about.
+func benchSizes(outputs int) []Sizes {
+	return []Sizes{DefaultSizes(MLPName, outputs), DefaultSizes(TransformerName, outputs)}
 }
 
 func must[T any](b *testing.B) func(v T, err error) T {
@@ -49,15 +38,16 @@ func BenchmarkStep(b *testing.B) {
 	at := sinter.Input("rows", sinter.I32, sinter.N(batch))
 	for _, objective := range []string{"class", "regression"} {
 		outputs := map[string]int{"class": Classes, "regression": 1}[objective]
-		for name, net := range benchNets(b, outputs) {
+		for _, sizes := range benchSizes(outputs) {
+			net := must[*Net](b)(New(sizes, 1))
 			y := net.Forward(table.Gather(at))
 			loss := sinter.CrossEntropy(y, table.Classes(at), sinter.CrossEntropyOptions{})
 			if objective == "regression" {
 				loss = sinter.MSE(y.Squeeze(1), table.Values(at))
 			}
 			for _, threads := range []int{1, 2} {
-				b.Run(name+"/"+objective+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
-					opt := must[*optim.Optimizer](b)(optim.New(optim.Options{}, optim.Group{Params: nn.Params(net), Method: optim.AdamW{WeightDecay: 0.01}}))
+				b.Run(sizes.Net+"/"+objective+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
+					opt := must[*optim.Optimizer](b)(optim.New(optim.Options{}, optim.Group{Params: nn.Params(net.Module), Method: optim.AdamW{WeightDecay: 0.01}}))
 					updates := must[[]sinter.Tensor](b)(opt.Update(loss, sinter.Input("rate", sinter.F32)))
 					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
 					defer d.Close()
@@ -79,11 +69,12 @@ func BenchmarkStep(b *testing.B) {
 // BenchmarkBatch32 is a prediction for 32 rows.
 func BenchmarkBatch32(b *testing.B) {
 	const batch = 32
-	for name, net := range benchNets(b, Classes) {
+	for _, sizes := range benchSizes(Classes) {
+		net := must[*Net](b)(New(sizes, 1))
 		for _, precision := range []sinter.Precision{sinter.F32, sinter.Int8} {
 			y := net.Forward(sinter.Input("x", sinter.F32, sinter.N(batch), sinter.N(Features)))
 			for _, threads := range []int{1, 2} {
-				b.Run(name+"/"+precisionName(precision)+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
+				b.Run(sizes.Net+"/"+precisionName(precision)+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
 					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
 					defer d.Close()
 					p := must[*sinter.Program](b)(sinter.Compile(sinter.Capture(y), sinter.Options{Device: d, Precision: precision}))

@@ -19,18 +19,26 @@ const (
 // i+Window-1, and step i+Window is to be predicted.
 type Rows struct {
 	Series Series
+	Sigma  float64 // of its noise
 	Count  int
 }
 
 // NewRows simulates a series for a number of rows.
 func NewRows(seed uint64, sigma float64, count int) (Rows, error) {
+	if err := checkRows(sigma, count); err != nil {
+		return Rows{}, err
+	}
+	return Rows{Simulate(seed, sigma, count+Window), sigma, count}, nil
+}
+
+func checkRows(sigma float64, count int) error {
 	switch {
 	case count < minRows || count > maxRows:
-		return Rows{}, fmt.Errorf("%d rows: use %d to %d", count, minRows, maxRows)
+		return fmt.Errorf("%d rows: use %d to %d", count, minRows, maxRows)
 	case !(sigma >= 0 && sigma <= maxSigma):
-		return Rows{}, fmt.Errorf("a noise of %v: use 0 to %v", sigma, float64(maxSigma))
+		return fmt.Errorf("a noise of %v: use 0 to %v", sigma, float64(maxSigma))
 	}
-	return Rows{Simulate(seed, sigma, count+Window), count}, nil
+	return nil
 }
 
 // Below minRows a part has too few rows to say anything; above maxRows their
@@ -74,6 +82,17 @@ func (r Rows) Features(i int, to *[Features]float32) {
 	to[Window+1] = float32(r.regime(i))
 }
 
+// features are those of a span, row after row.
+func (r Rows) features(s Span) []float32 {
+	all := make([]float32, 0, s.Len()*Features)
+	var row [Features]float32
+	for i := s.From; i < s.To; i++ {
+		r.Features(i, &row)
+		all = append(all, row[:]...)
+	}
+	return all
+}
+
 // Scale is how features become numbers around 0: (x - Mean) / Deviation.
 type Scale struct {
 	Values, Phase, Regime Moments
@@ -83,6 +102,17 @@ type Scale struct {
 type Moments struct{ Mean, Deviation float64 }
 
 func (m Moments) apply(x float64) float32 { return float32((x - m.Mean) / m.Deviation) }
+
+// of gives the moments of a feature by its number.
+func (s Scale) of(feature int) Moments {
+	switch feature {
+	case Window:
+		return s.Phase
+	case Window + 1:
+		return s.Regime
+	}
+	return s.Values
+}
 
 // Fit finds the scale of the rows in a span: that of training, so that nothing
 // is known of others.
@@ -119,6 +149,7 @@ type Table struct {
 	offsets sinter.Tensor // I32 [1, Features]
 	classes sinter.Tensor // I32 [rows]
 	values  sinter.Tensor // F32 [rows], as they are
+	bytes   int64         // of all these
 }
 
 // NewTable lays out rows.
@@ -141,7 +172,10 @@ func NewTable(r Rows, scale Scale) Table {
 		flat = append(flat, scale.Regime.apply(float64(r.regime(i))))
 		classes[i], values[i] = int32(ClassOf(r.Target(i))), float32(r.Target(i))
 	}
-	return Table{sinter.Of(flat, len(flat)), sinter.Of(offsets, 1, Features), sinter.Of(classes, r.Count), sinter.Of(values, r.Count)}
+	return Table{
+		sinter.Of(flat, len(flat)), sinter.Of(offsets, 1, Features), sinter.Of(classes, r.Count), sinter.Of(values, r.Count),
+		4 * int64(len(flat)+len(offsets)+len(classes)+len(values)),
+	}
 }
 
 // Gather reads rows by their numbers, I32 [n]: features [n, Features].
