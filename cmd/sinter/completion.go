@@ -36,10 +36,11 @@ var completions = map[string]map[string]cobra.CompletionFunc{
 		"hyperlink":    words(func() []string { return whens }),
 		"rerank-model": completeModel,
 	},
-	"embed":      {"format": words(func() []string { return []string{"jsonl", "npy"} })},
-	"similarity": {"png": files("png"), "npy": files("npy")},
-	"graph":      {"stage": words(func() []string { return stageNames })},
-	"bench":      {"isa": words(func() []string { return isas })},
+	"embed":          {"format": words(func() []string { return []string{"jsonl", "npy"} })},
+	"similarity":     {"png": files("png"), "npy": files("npy")},
+	"graph":          {"stage": words(func() []string { return stageNames })},
+	"bench":          {"isa": words(func() []string { return isas })},
+	"train temporal": {"net": words(temporalNets), "objective": words(objectiveNames)},
 }
 
 // arguments are the lists for what is no flag.
