@@ -54,7 +54,7 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 	}
 	t.byEpoch = o.Epochs > 0
 	steps := o.Steps
-	if b, ok := o.Data.(train.Batches); ok && steps == 0 {
+	if b, ok := o.Data.(interface{ Count() int }); ok && steps == 0 {
 		steps = o.Epochs * b.Count()
 	}
 	t.every = max(1, steps/20)

@@ -2,8 +2,9 @@ package ir
 
 // ConvRows lays what stands under each place of a convolution as a row of a
 // matrix: x [N, C, spatial...] becomes [N * places, window * C], where the
-// channel counts fastest, so that a row is made of whole runs of channels. That
-// is a copy of x as large as the window has places; see ConvAsProduct.
+// channel counts fastest, so that a row is made of whole runs of channels. It is
+// a copy, as many times as large as x as the window has places, unless one
+// image would take much memory.
 func ConvRows(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
 	d := &definer{b: b}
 	rows := d.convRows(a, x, w)
@@ -32,7 +33,12 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node) *Node {
 		return nil
 	}
 	image := y.Shape[1 : spatial+1]
-	y = d.add(Contiguous, Attr{}, d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y))
+	if y = d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y); d.err != nil {
+		return nil
+	}
+	if _, most := y.Shape[1:].Numel().Bounds(); most <= maxConvRow {
+		y = d.add(Contiguous, Attr{}, y)
+	}
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
 }
 
@@ -55,20 +61,13 @@ func ConvAsProduct(b *Builder, n, x, w *Node) (*Node, error) {
 	return y, d.err
 }
 
-// maxConvRow bounds what ConvRows makes of one image, in elements: 64 MB of
-// f32.
+// maxConvRow bounds what is copied of one image, in elements: 64 MB of f32. A
+// product reads larger ones where they lie, place by place, which is slower.
 const maxConvRow = 1 << 24
 
 // ConvPaysAsProduct tells whether ConvAsProduct is for n: a group of channels
-// is a product of its own, which is too small to pay for each of many, and one
-// image must not take much memory.
-func ConvPaysAsProduct(n *Node) bool {
-	if n.Op != Conv || n.Attr.Conv.Groups != 1 {
-		return false
-	}
-	_, most := n.Shape[2:].Numel().Mul(n.In[1].Shape[1:].Numel()).Bounds()
-	return most <= maxConvRow
-}
+// would be a product of its own, and many are too small to pay.
+func ConvPaysAsProduct(n *Node) bool { return n.Op == Conv && n.Attr.Conv.Groups == 1 }
 
 func zeros(n int) []Dim {
 	z := make([]Dim, n)

@@ -7,19 +7,20 @@ import (
 )
 
 // TestLowerConv: a convolution becomes a product where there is a kernel for
-// those, unless its channels are in groups or the copy of an image would be
-// large. TestReferenceOperators compares the results.
+// those, unless its channels are in groups. Windows of a large image are not
+// copied. TestReferenceOperators compares the results.
 func TestLowerConv(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		side, channels  int
 		groups          int
 		products, wants bool
+		copies          int
 	}{
-		{"one group", 8, 4, 1, true, true},
-		{"no kernel for products", 8, 4, 1, false, false},
-		{"groups", 8, 4, 2, true, false},
-		{"a large image", 4096, 4, 1, true, false},
+		{"one group", 8, 4, 1, true, true, 2},
+		{"no kernel for products", 8, 4, 1, false, false, 0},
+		{"groups", 8, 4, 2, true, false, 0},
+		{"a large image", 4096, 4, 1, true, true, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := ir.NewBuilder(nil)
@@ -46,14 +47,20 @@ func TestLowerConv(t *testing.T) {
 			if err := ir.Check(g); err != nil {
 				t.Error(err)
 			}
-			products := 0
+			products, copies := 0, 0
 			for _, n := range g.Nodes {
 				if n.Op == ir.Conv {
 					t.Error("the convolution is still there")
 				}
-				if n.Op == ir.MatMul {
+				switch n.Op {
+				case ir.MatMul:
 					products++
+				case ir.Contiguous:
+					copies++
 				}
+			}
+			if copies != c.copies {
+				t.Errorf("%d copies, want %d", copies, c.copies)
 			}
 			if want := map[bool]int{true: 1}[c.wants]; products != want {
 				t.Errorf("%d products, want %d", products, want)
