@@ -147,10 +147,14 @@ func MulIndex(a, b *Expr) *Expr {
 // Bound tells the range of a variable, 0 <= v < Bound(v), if it is known.
 type Bound func(v *Var) (ir.Dim, bool)
 
-// DivIndex is floor(a / b) for a >= 0 and b > 0.
+// DivIndex is floor(a / b) for a >= 0 and b > 0. An axis without elements has no
+// index that is read: 0 will do.
 func DivIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
-	if b.IsConst(1) {
+	switch {
+	case b.IsConst(1):
 		return a
+	case b.IsConst(0):
+		return Int(0)
 	}
 	q, r := divide(a, b, bound)
 	if r == nil || within(r, b, bound) {
@@ -159,9 +163,10 @@ func DivIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
 	return AddIndex(q, Apply(ir.IDiv, ir.I64, r, SizeOf(b)))
 }
 
-// ModIndex is a - b*floor(a/b) for a >= 0 and b > 0.
+// ModIndex is a - b*floor(a/b) for a >= 0 and b > 0; 0 for an axis without
+// elements.
 func ModIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
-	if b.IsConst(1) {
+	if b.IsConst(1) || b.IsConst(0) {
 		return Int(0)
 	}
 	_, r := divide(a, b, bound)

@@ -124,7 +124,7 @@ func linear(idx []*loop.Expr, shape ir.Shape) *loop.Expr {
 
 // store puts value into the buffer of n at idx.
 func (b *builder) store(n *ir.Node, idx []*loop.Expr, value *loop.Expr) *loop.Store {
-	return &loop.Store{Param: b.param(bufferKey{node: n}, loop.Write), Index: linear(idx, n.Shape), Value: value}
+	return &loop.Store{Param: b.param(bufferKey{node: n}, loop.Write), Index: b.s.place(n, idx), Value: value}
 }
 
 // value is n's element at idx. Where valid is given and false the result does
@@ -146,7 +146,7 @@ func (b *builder) value(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.E
 	switch {
 	case e != nil:
 	case b.s.isBuffer(n):
-		e = b.load(n, linear(idx, n.Shape), valid)
+		e = b.load(n, b.s.place(n, idx), valid)
 	default:
 		e, err = b.compute(n, idx, valid)
 	}

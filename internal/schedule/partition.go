@@ -17,12 +17,13 @@ type partition struct {
 	users  [][]*ir.Node
 	out    []bool // by ID: is an output
 
-	origin []origin // by ID
-	steady []bool   // by leaf
-	root   []bool   // by ID
-	group  []*group // by ID, of roots
-	taken  []bool   // by ID: on the way from an anchor to what its kernel stores
-	groups []*group // by first member
+	origin []origin            // by ID
+	steady []bool              // by leaf
+	root   []bool              // by ID
+	group  []*group            // by ID, of roots
+	taken  []bool              // by ID: on the way from an anchor to what its kernel stores
+	groups []*group            // by first member
+	layout map[bufferKey][]int // the order of axes in memory, where it is not that of the shape
 
 	decided bool // which groups are constant
 
@@ -66,6 +67,7 @@ func newPartition(g *ir.Graph, o Options) *partition {
 func (s *partition) run() error {
 	s.findOrigins()
 	s.markRoots()
+	defer s.chooseLayouts()
 	for range 8 { // a new root may split groups, which may ask for more roots
 		s.makeGroups()
 		if !s.shareExpensive() {

@@ -78,6 +78,7 @@ func (h *Host) String() string {
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
 // "split" (reductions to few results in parts), "epilogue" (work after an
 // anchor), "constants" (what depends on weights alone is computed once),
+// "layout" (values lie in memory in the order in which products read them),
 // "pack-memory" (temps share memory), and "stagger" (passes over rows share a
 // loop), which devices look at.
 type Options struct {
@@ -90,7 +91,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "pack-memory", "stagger"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "pack-memory", "stagger"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {

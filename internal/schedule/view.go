@@ -16,7 +16,7 @@ func (b *builder) move(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.Ex
 		for x.Op == ir.Reshape && !b.s.isBuffer(x) && b.local[x] == nil {
 			x = x.In[0]
 		}
-		if b.s.isBuffer(x) && b.local[x] == nil { // the position is the same under any shape
+		if b.s.isBuffer(x) && b.local[x] == nil && b.s.layout[b.s.key(x)] == nil { // the position is the same under any shape
 			return b.load(x, linear(idx, n.Shape), valid), nil
 		}
 		return b.value(x, b.reshapeIndex(idx, n.Shape, x.Shape), valid)
