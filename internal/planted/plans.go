@@ -4,6 +4,24 @@ package planted
 // order of passes over a row, reductions in parts, the memory plan.
 var scheduleDefects = []Defect{
 	{
+		Name: "layout-of-another-shape", File: "internal/schedule/layout.go",
+		Old:     "idx[ax], n.Shape[ax]",
+		New:     "idx[ax], n.Shape[i]",
+		Package: "internal/schedule", Run: "TestRandomLayouts",
+	},
+	{
+		Name: "reshape-of-another-layout", File: "internal/schedule/view.go",
+		Old:     " && b.s.layout[b.s.key(x)] == nil",
+		New:     "",
+		Package: "internal/schedule", Run: "TestRandomLayouts",
+	},
+	{
+		Name: "outputs-in-another-layout", File: "internal/schedule/layout.go",
+		Old:     "case u.Attr.Out == 0 && s.out[u.ID]:",
+		New:     "case u.Attr.Out == 1 && s.out[u.ID]:",
+		Package: "internal/schedule", Run: "TestRandomLayouts",
+	},
+	{
 		Name: "values-have-the-width-of-keys", File: "internal/schedule/anchors.go",
 		Old:     "at(length, o.node.Shape[width])",
 		New:     "at(length, q.Shape[width])",

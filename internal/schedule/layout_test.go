@@ -144,6 +144,9 @@ func drawLayouts(t *testing.T, rng *rand.Rand) *ir.Graph {
 		say("%%flat = reshape %%v : f32[%d]\n%%abs = abs %%flat : f32[%d]", all, all)
 		outs += " %abs"
 	}
+	if rng.IntN(8) == 0 {
+		outs += " %v"
+	}
 	if rng.IntN(2) == 0 {
 		other := orders[rng.IntN(len(orders))]
 		say("%%o = permute %%v axes=%v : f32%s\n%%oo = neg %%o : f32%s", other, shape(other), shape(other))
