@@ -16,7 +16,7 @@ import (
 // everything on.
 type Options struct {
 	Device *Device // nil: the best
-	// Precision is what products of data with weights compute in; 0 is F32.
+	// Precision is what products compute in; 0 is F32.
 	Precision Precision
 	// NoOpt names optimisations to leave out; "all" leaves out every one.
 	NoOpt []string

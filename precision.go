@@ -8,13 +8,15 @@ import (
 	"github.com/sinterml/sinter/internal/rewrite"
 )
 
-// Precision is what a program computes products of data with weights in. The
-// zero Precision is F32: as written. BF16 is the dtype of this name, summed in
-// f32. Int8 quantises weights by columns and data by rows. In both, attention has
-// its products in bf16. Everything else computes as written; docs/precision.md
-// lists what, and what is lost.
+// Precision is what a program computes products in. The zero Precision is F32:
+// as written. BF16 and F16 round the operands of every product to the dtype of
+// this name, in attention and in gradients too, and sum in f32; F16 rounds the
+// results as well, so that they may become infinite, see optim.LossScale. Int8
+// quantises products of data with weights: weights by columns, data by rows.
+// Everything else computes as written; docs/precision.md lists what, and what is
+// lost.
 //
-// F16 and Int4 are not supported yet.
+// Int4 is not supported yet.
 type Precision = DType
 
 const (
@@ -30,10 +32,12 @@ func products(p Precision) (ir.DType, error) {
 		return 0, nil
 	case BF16:
 		return ir.BF16, nil
+	case F16:
+		return ir.F16, nil
 	case Int8:
 		return ir.I8, nil
 	}
-	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16 or Int8", precisionName(p))
+	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16, F16 or Int8", precisionName(p))
 }
 
 func precisionName(p Precision) string {

@@ -46,7 +46,8 @@ var passes = []pass{
 	{name: "sink", doc: "work before views: elements are computed once and then repeated or moved", rules: sinkRules},
 	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one, and sums of repeated rows are done once", rules: mergeReductionRules},
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
-	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products of data with weights and those of attention compute in bf16, where asked for", run: computeBF16},
+	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products, of gradients too, compute in bf16, where asked for", run: computeBF16},
+	{name: "f16", kind: Rounding, required: true, precision: ir.F16, doc: "products, of gradients too, compute in f16, where asked for", run: computeF16},
 	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers and those of attention in bf16, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 	{name: "order", doc: "kernels in an order that keeps values for a short time", run: shortenLives},
@@ -59,6 +60,7 @@ var order = []struct{ before, after, reason string }{
 	{"sink", "merge-products", "views on the shared matrix and before the bias hide what products have in common"},
 	{"merge-reductions", "fma", "a sum of products is not to be hidden behind another sum"},
 	{"merge-products", "bf16", "operands are compared before each has a rounding of its own"},
+	{"merge-products", "f16", "operands are compared before each has a rounding of its own"},
 	{"merge-products", "int8", "products of bytes have no bias; what is added comes behind the scales"},
 	{"int8", "fma", "bias and scale become one operation"},
 	{"merge-products", "fma", "the bias of a product is known by its add"},
@@ -70,8 +72,8 @@ type Options struct {
 	// NoOpt lists passes ("fma") and rules ("simplify/add-zero") to leave
 	// out; "all" stands for every pass that is not required.
 	NoOpt []string
-	// Precision is what products of data with weights compute in: BF16, I8, or
-	// as written where it is 0 or F32.
+	// Precision is what products compute in: BF16, F16, I8, or as written where
+	// it is 0 or F32.
 	Precision ir.DType
 	Check     bool // verify the graph before and after each step
 	// Trace, if set, gets the graph after each step that changed it.

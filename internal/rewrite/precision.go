@@ -29,29 +29,27 @@ func checkPrecision(d ir.DType) error {
 func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node) bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
 	fixed := unchanging(g)
 	chosen := make([]bool, len(g.Nodes))
-	any := false
 	for i, n := range g.Nodes {
 		if n.Op == ir.MatMul && n.DType == ir.F32 && fixed[n.In[1].ID] && !fixed[n.In[0].ID] {
-			chosen[i] = minSides(n) && suits(n)
-			any = any || chosen[i]
+			chosen[i] = isLarge(n) && suits(n)
 		}
 	}
-	if !any {
-		return g, nil
-	}
-	return replaceChosen(s, g, pass, ir.MatMul, chosen, f)
+	return replaceChosen(s, g, pass, chosen, f)
 }
 
 // replaceChosen puts f's result in the place of the chosen nodes, by ID, that
-// are still of the operation when they are built anew.
-func replaceChosen(s *setting, g *ir.Graph, pass string, op ir.Op, chosen []bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
+// are still of their operation when they are built anew.
+func replaceChosen(s *setting, g *ir.Graph, pass string, chosen []bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
+	if !slices.Contains(chosen, true) {
+		return g, nil
+	}
 	var r *rewriter
 	return ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if r == nil {
 			r = newRewriter(s, b)
 		}
 		m, err := r.rebuild(n, in)
-		if err != nil || !chosen[n.ID] || m.Op != op || !r.asked(pass, m) {
+		if err != nil || !chosen[n.ID] || m.Op != n.Op || !r.asked(pass, m) {
 			return m, err
 		}
 		s.applied[pass]++
@@ -91,10 +89,18 @@ func unchanging(g *ir.Graph) []bool {
 	return fixed
 }
 
-func minSides(n *ir.Node) bool {
+// isLarge tells whether K and N are known to be minProductSide, mayBeLarge
+// whether they are not known to be less.
+func isLarge(n *ir.Node) bool {
 	k, static := lastDim(n.In[0]).Const()
 	cols, static2 := lastDim(n).Const()
 	return static && static2 && k >= minProductSide && cols >= minProductSide
+}
+
+func mayBeLarge(n *ir.Node) bool {
+	_, k := lastDim(n.In[0]).Bounds()
+	_, cols := lastDim(n).Bounds()
+	return k >= minProductSide && cols >= minProductSide
 }
 
 func lastDim(n *ir.Node) ir.Dim { return n.Shape[len(n.Shape)-1] }

@@ -77,7 +77,7 @@ func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup 
 		if !fixed[n.In[1].ID] || !plainMatrix(n.In[1].Shape) {
 			continue
 		}
-		k := key{n.In[0].ID, n.Attr.Region, precision != 0 && !minSides(n)}
+		k := key{n.In[0].ID, n.Attr.Region, tooSmall(n, precision)}
 		if byA[k] == nil {
 			byA[k] = &productGroup{}
 		}
@@ -94,6 +94,18 @@ func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup 
 		}
 	}
 	return groups
+}
+
+// tooSmall tells whether a product stays as written though a precision is asked
+// for.
+func tooSmall(n *ir.Node, precision ir.DType) bool {
+	switch precision {
+	case 0, ir.F32:
+		return false
+	case ir.I8:
+		return !isLarge(n)
+	}
+	return !mayBeLarge(n)
 }
 
 // fixedNodes tells which nodes are weights or made of weights by moves and

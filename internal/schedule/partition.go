@@ -110,7 +110,7 @@ func (s *partition) markRoots() {
 				s.needView(y)
 			}
 		case ir.Attention:
-			for _, in := range s.shortAttention(n) {
+			for _, in := range shortAttention(n) {
 				s.needView(in)
 			}
 		case ir.Gather, ir.Scatter, ir.SegmentReduce:
@@ -179,8 +179,8 @@ func shortOperands(n *ir.Node) (x, y *ir.Node) {
 
 // shortAttention are the operands of an attention, q, k and v before they were
 // widened where the template takes them so.
-func (s *partition) shortAttention(n *ir.Node) []*ir.Node {
-	if n.DType != ir.F32 || s.getsOutput(n, 1) {
+func shortAttention(n *ir.Node) []*ir.Node {
+	if n.DType != ir.F32 {
 		return n.In
 	}
 	in := slices.Clone(n.In)

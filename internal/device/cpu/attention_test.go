@@ -375,7 +375,7 @@ func TestAttentionFormat(t *testing.T) {
 			a.build(rand.New(rand.NewPCG(1, 11)))
 			m := must(d.CompileGraph(context.Background(), a.g, device.Options{})).(*module)
 			want := template.Single
-			if a.short && a.width == 32 && !a.sums && d.ISA() == AVX512 && d.has.AVX512BF16 {
+			if a.short && a.width == 32 && d.ISA() == AVX512 && d.has.AVX512BF16 {
 				want = template.BF16
 			}
 			for _, k := range m.kernels {

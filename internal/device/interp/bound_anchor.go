@@ -223,6 +223,10 @@ func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head
 		}
 	}
 	w.logError = max(math.Log(high/sum), math.Log(sum/low))
+	if e.short { // every weight of the sum is off by u
+		u := unit(ir.BF16) + 0x1p-13
+		w.logError += u * (1 + 2*u)
+	}
 	return w
 }
 

@@ -1,0 +1,130 @@
+package rewrite
+
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// computeBF16 rounds both operands of products to bf16. Their products are
+// exact in f32, in which they are summed, so that whoever multiplies them by
+// instructions for bf16 gets the same but for the order of the sum. Results
+// stay in f32: they have its range.
+func computeBF16(s *setting, g *ir.Graph) (*ir.Graph, error) {
+	return computeNarrow(s, g, narrow{pass: "bf16", dtype: ir.BF16})
+}
+
+// computeF16 rounds operands and results of products to f16, as processors do
+// that have products of f16 alone: what is above 65504 becomes infinite, in
+// gradients too.
+func computeF16(s *setting, g *ir.Graph) (*ir.Graph, error) {
+	return computeNarrow(s, g, narrow{pass: "f16", dtype: ir.F16, results: true})
+}
+
+// narrow is a float format shorter than f32 that a pass rounds to.
+type narrow struct {
+	pass    string
+	dtype   ir.DType
+	results bool // are rounded too
+}
+
+// computeNarrow rounds at every product, of a forward pass or of a gradient, but
+// for those that are too small, and those of weights alone: they are computed
+// once.
+func computeNarrow(s *setting, g *ir.Graph, f narrow) (*ir.Graph, error) {
+	fixed := unchanging(g)
+	chosen := make([]bool, len(g.Nodes))
+	for i, n := range g.Nodes {
+		switch {
+		case n.DType != ir.F32:
+		case n.Op == ir.MatMul:
+			chosen[i] = !(fixed[n.In[0].ID] && fixed[n.In[1].ID]) && mayBeLarge(n) && f.changes(n.In)
+		case n.Op == ir.Attention:
+			chosen[i] = f.suitsAttention(n)
+		case n.Op == ir.Get && n.In[0].Op == ir.Attention && n.Attr.Out == 0:
+			chosen[i] = f.results && chosen[n.In[0].ID]
+		}
+	}
+	return replaceChosen(s, g, f.pass, chosen, f.compute)
+}
+
+// compute is n, just made, from rounded operands.
+func (f narrow) compute(r *rewriter, n *ir.Node) *ir.Node {
+	switch n.Op {
+	case ir.Attention:
+		return f.attention(r, n)
+	case ir.MatMul:
+		n = r.op(ir.MatMul, f.roundedBelow(r, n.In[0]), f.roundedBelow(r, n.In[1]))
+	}
+	if f.results {
+		return f.rounded(r, n)
+	}
+	return n
+}
+
+// changes tells whether some operand may hold what the format does not.
+func (f narrow) changes(operands []*ir.Node) bool {
+	return slices.ContainsFunc(operands, func(x *ir.Node) bool { return !f.has(x) })
+}
+
+// has tells whether x was widened from the format, or from what it holds.
+func (f narrow) has(x *ir.Node) bool {
+	for isView(x) {
+		x = x.In[0]
+	}
+	return x.Op == ir.Cast && holds(f.dtype, x.In[0].DType)
+}
+
+// isView tells whether every element of x is one of its operand.
+func isView(x *ir.Node) bool {
+	return x.Op.Class() == ir.ClassMovement && len(x.In) == 1 && x.Op != ir.Pad
+}
+
+func (f narrow) rounded(r *rewriter, x *ir.Node) *ir.Node {
+	if f.has(x) {
+		return x
+	}
+	return r.cast(ir.F32, r.cast(f.dtype, x))
+}
+
+// roundedBelow rounds x below the views that x is, so that what several share,
+// as a product and its gradients do, is rounded once, by the kernel that
+// computes it. Of a leaf no more is rounded than is seen.
+func (f narrow) roundedBelow(r *rewriter, x *ir.Node) *ir.Node {
+	if !isView(x) || f.has(x) || x.Op == ir.Slice && x.In[0].Op.Class() == ir.ClassLeaf {
+		return f.rounded(r, x)
+	}
+	return r.make(x.Op, x.Attr, f.roundedBelow(r, x.In[0]))
+}
+
+// suitsAttention tells whether both products of an attention can be in the
+// format: templates take bf16 by pairs.
+func (f narrow) suitsAttention(n *ir.Node) bool {
+	width, static := lastDim(n.In[0]).Const()
+	return n.DType == ir.F32 && (f.dtype != ir.BF16 || static && width%2 == 0 && width > 0) && f.changes(n.In[:3])
+}
+
+// attention rounds q, k and v: templates compute both products in the format.
+func (f narrow) attention(r *rewriter, n *ir.Node) *ir.Node {
+	operands := slices.Clone(n.In)
+	for i := range 3 {
+		operands[i] = f.roundedBelow(r, operands[i])
+	}
+	return r.make(ir.Attention, n.Attr, operands...)
+}
+
+// roundAttentions has attentions compute in bf16, but for those whose logsumexp
+// is asked for, as for a gradient.
+func roundAttentions(s *setting, g *ir.Graph, pass string) (*ir.Graph, error) {
+	f := narrow{pass: pass, dtype: ir.BF16}
+	chosen := make([]bool, len(g.Nodes))
+	for i, n := range g.Nodes {
+		switch {
+		case n.Op == ir.Attention:
+			chosen[i] = f.suitsAttention(n)
+		case n.Op == ir.Get && n.Attr.Out == 1:
+			chosen[n.In[0].ID] = false
+		}
+	}
+	return replaceChosen(s, g, pass, chosen, f.attention)
+}
