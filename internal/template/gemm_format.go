@@ -18,6 +18,14 @@ const (
 // Group is the values of k in a lane.
 func (f Format) Group() int { return [...]int{1, 2, 4}[f] }
 
+// laneType is the dtype of panels of lanes, for sums of a dtype.
+func (f Format) laneType(sums ir.DType) ir.DType {
+	if f == Single {
+		return sums.Compute()
+	}
+	return ir.U32
+}
+
 // FormatOf is the format of operands of dtypes x and y that are widened to the
 // dtype of sums.
 func FormatOf(sums, x, y ir.DType) Format {
@@ -51,9 +59,9 @@ func (g *Gemm) Narrow(f Format) *Gemm {
 	return &narrow
 }
 
-// lane joins the values of Y of one K step to a lane of u32, the first in the
-// lowest bits; those behind the last k are 0.
-func (g *Gemm) lane(f Format, step *loop.Expr, whole bool) *loop.Expr {
+// lane joins the values of X or Y of one K step to a lane of u32, the first in
+// the lowest bits; those behind the last k are 0.
+func (g *Gemm) lane(f Format, value, step *loop.Expr, whole bool) *loop.Expr {
 	group, size := f.Group(), loop.SizeOf(g.K)
 	bits := 32 / group
 	var lane *loop.Expr
@@ -63,7 +71,7 @@ func (g *Gemm) lane(f Format, step *loop.Expr, whole bool) *loop.Expr {
 		if !whole {
 			at = loop.Apply(ir.Min, ir.I64, k, loop.AddIndex(size, loop.Int(-1)))
 		}
-		v := loop.Substitute(g.Y, map[*loop.Var]*loop.Expr{g.Inner: at})
+		v := loop.Substitute(value, map[*loop.Var]*loop.Expr{g.Inner: at})
 		unsigned := map[int]ir.DType{8: ir.U8, 16: ir.U16}[bits]
 		if v.DType.IsFloat() {
 			v = loop.Apply(ir.Bitcast, unsigned, v)

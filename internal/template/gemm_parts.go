@@ -22,6 +22,7 @@ type PartSize int
 const (
 	AtBatch  PartSize = iota
 	FirstRow          // of the panel
+	EndRow
 	FirstCol
 	EndCol
 	FirstK
@@ -66,7 +67,7 @@ func startPart(work *loop.Kernel, params []loop.Param, d ir.DType, name string, 
 	for _, s := range work.Symbols() {
 		b.uses[s.Name] = true
 	}
-	for s, name := range [partSizes]string{"batch", "row0", "col0", "col1", "k0", "k1", "panel0", "seq", "head", "stride"} {
+	for s, name := range [partSizes]string{"batch", "row0", "row1", "col0", "col1", "k0", "k1", "panel0", "seq", "head", "stride"} {
 		for b.uses[name] { // the model's own symbols come first
 			name = "_" + name
 		}
@@ -131,6 +132,34 @@ func (g *Gemm) PackX(f Format) *Part {
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{ks}}})
 }
 
+// turnedRows is the rows of X that one iteration of PackTurnedX's Global loop
+// writes: the lanes of the widest vector.
+const turnedRows = 16
+
+// PackTurnedX is the part that writes rows FirstRow to EndRow of X by columns,
+// as lanes of the format, K steps, from FirstK to EndK:
+//
+//	panel[(k-FirstK)*Stride + row-FirstRow] = X(batch, row, k)
+//
+// for X that lies by columns, as the transpose of data in a gradient does. The
+// Global loop counts turnedRows rows at a time; values behind the last k are 0.
+// The panel has the dtype of sums if the format is Single, else u32.
+func (g *Gemm) PackTurnedX(f Format) *Part {
+	d := f.laneType(g.DType)
+	g = g.Narrow(f)
+	b := g.newPart("pack_turned", d, loop.Write)
+	block := &loop.Var{Name: "r"}
+	behind := loop.MulIndex(block.Ref(), loop.Int(turnedRows))
+	first := loop.AddIndex(b.size(FirstRow), behind)
+	rows := loop.Apply(ir.Min, ir.I64, loop.SubIndex(b.size(EndRow), first), loop.Int(turnedRows))
+	at := func(step *loop.Expr) *loop.Expr {
+		return loop.AddIndex(loop.MulIndex(loop.SubIndex(step, b.size(FirstK)), b.size(Stride)), behind)
+	}
+	ks := b.lanes(f, d, g.X, g.Row, first, rows, at)
+	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Rows), loop.Int(turnedRows-1)), loop.Int(turnedRows))
+	return b.body([]loop.Stmt{&loop.Loop{Var: block, Hi: blocks, Range: loop.Global, Body: ks}})
+}
+
 // PackY is the part that writes Y in panels of width columns, those of the
 // Global loop, one behind the other from FirstPanel on, with lanes of the
 // format, K steps, from FirstK to EndK:
@@ -141,37 +170,43 @@ func (g *Gemm) PackX(f Format) *Part {
 // last k are 0. The panel has the dtype of sums if the format is Single, else
 // u32.
 func (g *Gemm) PackY(f Format, width int) *Part {
-	d := ir.U32
-	if f == Single {
-		d = g.DType.Compute()
-	}
+	d := f.laneType(g.DType)
 	g = g.Narrow(f)
 	b := g.newPart("pack_y", d, loop.Write)
-	panel, lane := &loop.Var{Name: "p"}, &loop.Var{Name: "j"}
+	panel := &loop.Var{Name: "p"}
 	first := loop.MulIndex(panel.Ref(), loop.Int(width))
 	cols := loop.Int(width) // of this panel
 	if n, ok := g.Cols.Const(); !ok || n%width != 0 {
 		cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), cols)
 	}
 	begin := loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK)))
-	steps := func(step *loop.Var, lo, hi, value *loop.Expr) *loop.Loop {
-		at := loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(step.Ref(), b.size(FirstK))), loop.Int(width))
-		value = loop.Substitute(value, map[*loop.Var]*loop.Expr{g.Col: loop.AddIndex(first, lane.Ref())})
-		store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at, lane.Ref()), Value: value}
-		lanes := &loop.Loop{Var: lane, Hi: cols, Range: loop.Vector, Body: []loop.Stmt{store}}
-		return &loop.Loop{Var: step, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{lanes}}
-	}
-	var ks []loop.Stmt
-	if group := f.Group(); group == 1 {
-		ks = []loop.Stmt{steps(g.Inner, b.size(FirstK), b.size(EndK), convert(g.Y, d))}
-	} else {
-		step, last := &loop.Var{Name: "s"}, &loop.Var{Name: "t"}
-		whole := loop.Apply(ir.IDiv, ir.I64, loop.SizeOf(g.K), loop.Int(group))
-		ks = []loop.Stmt{steps(step, b.size(FirstK), loop.Apply(ir.Min, ir.I64, b.size(EndK), whole), g.lane(f, step.Ref(), true))}
-		if n, ok := g.K.Const(); !ok || n%group != 0 {
-			ks = append(ks, steps(last, loop.Apply(ir.Max, ir.I64, b.size(FirstK), whole), b.size(EndK), g.lane(f, last.Ref(), false)))
-		}
-	}
+	ks := b.lanes(f, d, g.Y, g.Col, first, cols, func(step *loop.Expr) *loop.Expr {
+		return loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(step, b.size(FirstK))), loop.Int(width))
+	})
 	panels := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Cols), loop.Int(width-1)), loop.Int(width))
 	return b.body([]loop.Stmt{&loop.Loop{Var: panel, Hi: panels, Range: loop.Global, Body: ks}})
+}
+
+// lanes are loops over the K steps from FirstK to EndK that write count lanes
+// side by side from at(step) on: the value of X or Y where v, its row or column,
+// is first and those behind it.
+func (b *partBuilder) lanes(f Format, d ir.DType, value *loop.Expr, v *loop.Var, first, count *loop.Expr, at func(step *loop.Expr) *loop.Expr) []loop.Stmt {
+	g, lane := b.g, &loop.Var{Name: "j"}
+	steps := func(step *loop.Var, lo, hi, value *loop.Expr) *loop.Loop {
+		value = loop.Substitute(value, map[*loop.Var]*loop.Expr{v: loop.AddIndex(first, lane.Ref())})
+		store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at(step.Ref()), lane.Ref()), Value: value}
+		each := &loop.Loop{Var: lane, Hi: count, Range: loop.Vector, Body: []loop.Stmt{store}}
+		return &loop.Loop{Var: step, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{each}}
+	}
+	group := f.Group()
+	if group == 1 {
+		return []loop.Stmt{steps(g.Inner, b.size(FirstK), b.size(EndK), convert(value, d))}
+	}
+	step, last := &loop.Var{Name: "s"}, &loop.Var{Name: "t"}
+	whole := loop.Apply(ir.IDiv, ir.I64, loop.SizeOf(g.K), loop.Int(group))
+	ks := []loop.Stmt{steps(step, b.size(FirstK), loop.Apply(ir.Min, ir.I64, b.size(EndK), whole), g.lane(f, value, step.Ref(), true))}
+	if n, ok := g.K.Const(); !ok || n%group != 0 {
+		ks = append(ks, steps(last, loop.Apply(ir.Max, ir.I64, b.size(FirstK), whole), b.size(EndK), g.lane(f, value, last.Ref(), false)))
+	}
+	return ks
 }

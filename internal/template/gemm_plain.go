@@ -19,6 +19,24 @@ func (g *Gemm) PlainX() (Plain, bool) { return g.plainLoad(g.X, g.Row, g.Inner) 
 // PlainY tells whether Y(k, col) is a Plain.
 func (g *Gemm) PlainY() (Plain, bool) { return g.plainLoad(g.Y, g.Inner, g.Col) }
 
+// TurnedX tells whether X, but for widening, lies by columns: its rows side by
+// side.
+func (g *Gemm) TurnedX() bool {
+	x := g.X
+	for x.Kind == loop.KindApply && x.Op == ir.Cast {
+		x = x.Args[0]
+	}
+	if x.Kind != loop.KindLoad || len(x.Args) != 1 {
+		return false
+	}
+	rest, row, ok := loop.Affine(x.Args[0], g.Row)
+	if !ok || !row.IsInt(1) {
+		return false
+	}
+	_, k, ok := loop.Affine(rest, g.Inner)
+	return !ok || !k.IsInt(1)
+}
+
 // Bare tells whether the epilogue does no more than store the sums.
 func (g *Gemm) Bare() bool {
 	if len(g.Epilogue) != 1 {

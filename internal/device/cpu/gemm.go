@@ -87,6 +87,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
 		k.tiles.columns = true
+	case g.TurnedX() && k.format != template.Bytes:
+		k.tiles.columns = true
+		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
+			return err
+		}
 	default:
 		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
 			return err

@@ -105,9 +105,11 @@ func BenchmarkGemmForms(b *testing.B) {
 	defer func() { _ = d.Close() }()
 	for _, f := range []struct{ x, y string }{{"plain", "plain"}, {"plain", "transposed"}, {"transposed", "plain"}, {"relu", "plain"}} {
 		for _, s := range []gemmSize{{1, 128, 512, 784}, {1, 2048, 384, 384}, {1, 384, 1536, 2048}, {96, 128, 128, 32}, {96, 128, 32, 128}} {
-			b.Run(fmt.Sprintf("%s-%s/%dx%dx%dx%d", f.x, f.y, s.batch, s.rows, s.cols, s.k), func(b *testing.B) {
-				benchGemm(b, d, gemmCase{size: s, x: f.x, y: f.y, out: "plain"})
-			})
+			for _, dtype := range []string{"f32", "bf16"} {
+				b.Run(fmt.Sprintf("%s/%s-%s/%dx%dx%dx%d", dtype, f.x, f.y, s.batch, s.rows, s.cols, s.k), func(b *testing.B) {
+					benchGemm(b, d, gemmCase{size: s, x: f.x, y: f.y, out: "plain", dtype: dtype})
+				})
+			}
 		}
 	}
 }

@@ -20,6 +20,8 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	var from unsafe.Pointer
 	pitch := 0 // bytes from row to row
 	switch {
+	case w.packX != nil && tiles.Columns:
+		return s.packTurned(w, batch, r0, r1, k0, k1)
 	case w.packX != nil:
 		from, pitch = w.a, 4*s.strideA
 		if s.copyX {
@@ -50,6 +52,20 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		}
 	}
 	return nil
+}
+
+// packTurned runs the part that writes rows of X by columns.
+func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
+	c, stride := w.packX, s.tiles.Tile.Rows
+	w.args.A, w.args.LDA = w.a, uintptr(4*stride)
+	c.set(template.AtBatch, batch)
+	c.set(template.FirstRow, r0)
+	c.set(template.EndRow, r1)
+	c.set(template.FirstK, k0)
+	c.set(template.EndK, k1)
+	c.set(template.Stride, stride)
+	c.panel(w.a, 4*stride*(k1-k0))
+	return c.run(0, 1)
 }
 
 // packRows runs the part that writes rows of X, and fills up the last step.

@@ -80,7 +80,7 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //
 // Where Part is not 0, one more step follows, of which rows of A hold only the
 // bytes with a bit in Part: no others are read, and they count as 0. Only
-// kernels that TakesPart know it.
+// kernels by rows that TakesPart know it.
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
 // when the sums are done: C itself, or where an epilogue puts its results.

@@ -53,7 +53,7 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, 
 	if tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
-	if columns && format != GemmF32 {
+	if columns && format != GemmF32 && format != GemmBF16 {
 		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
 	}
 	t.kernel()
