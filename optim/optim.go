@@ -67,6 +67,9 @@ type Options struct {
 	// Average keeps an exponential moving average of the parameters, of which
 	// each update keeps this share, such as 0.999; 0: none.
 	Average float64
+	// LossScale keeps the gradients of a program in F16 within its range; nil:
+	// the loss is what it is.
+	LossScale *LossScale
 }
 
 // Optimizer changes parameters. The zero Optimizer is an error when used.
@@ -74,6 +77,7 @@ type Optimizer struct {
 	options Options
 	count   *sinter.Variable // updates done, I64
 	params  []*param
+	scaler  *lossScaler // nil: none
 }
 
 // param is a parameter with what is remembered of it.
@@ -117,6 +121,9 @@ func New(o Options, groups ...Group) (*Optimizer, error) {
 	if len(opt.params) == 0 {
 		return nil, errors.New("optim: no parameters")
 	}
+	if o.LossScale != nil {
+		opt.scaler = newLossScaler(*o.LossScale)
+	}
 	return opt, nil
 }
 
@@ -130,6 +137,8 @@ func (o Options) check() error {
 		return fmt.Errorf("gradients are averaged over %d: use at least 1, or 0 for 1", o.Accumulate)
 	case !(o.Average >= 0 && o.Average < 1):
 		return fmt.Errorf("an average that keeps %v: want at least 0 and less than 1", o.Average)
+	case o.LossScale != nil:
+		return o.LossScale.check()
 	}
 	return nil
 }
@@ -164,12 +173,16 @@ func like(name string, x sinter.Tensor, v float64) *sinter.Variable {
 }
 
 // State lists what the optimizer remembers, for checkpoints: the number of
-// updates, then by parameter, in the order of the groups.
+// updates, what finds the factor of the loss, then by parameter, in the order of
+// the groups.
 func (o *Optimizer) State() []*sinter.Variable {
 	if o == nil || o.count == nil {
 		return nil
 	}
 	all := []*sinter.Variable{o.count}
+	if o.scaler != nil {
+		all = append(all, o.scaler.state()...)
+	}
 	for _, p := range o.params {
 		all = append(all, p.state...)
 		if p.sum != nil {
@@ -204,7 +217,8 @@ func (o *Optimizer) Averaged() int {
 	return max(1, o.options.Accumulate)
 }
 
-// gradients of the loss, divided by the number that are averaged.
+// gradients of the loss, divided by the number that are averaged, and times the
+// factor that the scaler has.
 func (o *Optimizer) gradients(loss sinter.Tensor) []sinter.Tensor {
 	wrt := make([]sinter.Tensor, len(o.params))
 	for i, p := range o.params {
@@ -212,6 +226,9 @@ func (o *Optimizer) gradients(loss sinter.Tensor) []sinter.Tensor {
 	}
 	if n := o.options.Accumulate; n > 1 {
 		loss = loss.Mul(sinter.Scalar(1 / float64(n)))
+	}
+	if o.scaler != nil {
+		loss = loss.Mul(o.scaler.factor.Tensor().Cast(loss.DType()))
 	}
 	return sinter.Grad(loss, wrt...)
 }
@@ -254,9 +271,18 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 			all = append(all, p.sum.Assign(sinter.Full(grads[i].DType(), 0, grads[i].Shape()...)))
 		}
 	}
+	// set assigns, unless the update is left out.
+	set := (*sinter.Variable).Assign
+	if o.scaler != nil {
+		finite := o.scaler.unscale(grads)
+		all = append(all, o.scaler.follow(finite)...)
+		set = func(v *sinter.Variable, x sinter.Tensor) sinter.Tensor {
+			return v.Assign(sinter.Where(finite, x, v.Tensor()))
+		}
+	}
 	grads = o.clip(grads)
 	number := o.count.Tensor().Add(sinter.Scalar(1))
-	all = append(all, o.count.Assign(number))
+	all = append(all, set(o.count, number))
 	for i, p := range o.params {
 		dt := grads[i].DType()
 		s := step{param: p.v.Tensor(), grad: grads[i], rate: rate.Cast(dt), number: number.Cast(dt)}
@@ -267,12 +293,12 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 			s.state = append(s.state, v.Tensor())
 		}
 		param, state := p.group.Method.update(s)
-		all = append(all, p.v.Assign(param))
+		all = append(all, set(p.v, param))
 		for j, x := range state {
-			all = append(all, p.state[j].Assign(x))
+			all = append(all, set(p.state[j], x))
 		}
 		if p.average != nil {
-			all = append(all, p.average.Assign(mix(p.average.Tensor(), param, o.options.Average)))
+			all = append(all, set(p.average, mix(p.average.Tensor(), param, o.options.Average)))
 		}
 	}
 	return all, firstErr(all)

@@ -43,6 +43,11 @@ func TestNewRefuses(t *testing.T) {
 		{optim.Options{ClipValue: math.NaN()}, of(optim.SGD{}, v), "limit of NaN"},
 		{optim.Options{Accumulate: -1}, of(optim.SGD{}, v), "averaged over -1"},
 		{optim.Options{Average: 1}, of(optim.SGD{}, v), "keeps 1"},
+		{optim.Options{LossScale: &optim.LossScale{Initial: -1}}, of(optim.SGD{}, v), "loss times -1"},
+		{optim.Options{LossScale: &optim.LossScale{Initial: math.Inf(1)}}, of(optim.SGD{}, v), "loss times +Inf"},
+		{optim.Options{LossScale: &optim.LossScale{Growth: 0.5}}, of(optim.SGD{}, v), "grows by 0.5"},
+		{optim.Options{LossScale: &optim.LossScale{Backoff: 1}}, of(optim.SGD{}, v), "backs off by 1"},
+		{optim.Options{LossScale: &optim.LossScale{Interval: -1}}, of(optim.SGD{}, v), "grows after -1 updates"},
 	} {
 		if _, err := optim.New(c.o, c.groups...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
@@ -78,7 +83,7 @@ func TestUpdateRefuses(t *testing.T) {
 
 func TestStateNames(t *testing.T) {
 	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2}, 2))
-	o, err := optim.New(optim.Options{Accumulate: 2, Average: 0.5}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.AdamW{}})
+	o, err := optim.New(optim.Options{Accumulate: 2, Average: 0.5, LossScale: &optim.LossScale{}}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.AdamW{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +91,10 @@ func TestStateNames(t *testing.T) {
 	for _, s := range o.State() {
 		names = append(names, s.Name())
 	}
-	if got := strings.Join(names, " "); got != "optim.count adam.mean.v adam.square.v sum.v average.v" {
+	if got := strings.Join(names, " "); got != "optim.count optim.lossscale optim.good optim.skipped adam.mean.v adam.square.v sum.v average.v" {
 		t.Error(got)
 	}
-	if new(optim.Optimizer).State() != nil || new(optim.Optimizer).Averages() != nil {
+	if zero := new(optim.Optimizer); zero.State() != nil || zero.Averages() != nil || zero.LossScale() != nil || zero.Skipped() != nil {
 		t.Error("the zero Optimizer has state")
 	}
 }
