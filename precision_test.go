@@ -49,16 +49,66 @@ func TestPrecisions(t *testing.T) {
 	for _, c := range []struct {
 		p          Precision
 		near, loss float64 // of devices to one another; of the format, at most
-	}{{0, 1e-4, 1e-4}, {F32, 1e-4, 1e-4}, {BF16, 1e-4, 0.2}, {Int8, 1e-4, 0.5}} {
+	}{{0, 1e-4, 1e-4}, {F32, 1e-4, 1e-4}, {BF16, 1e-4, 0.2}, {F16, 0.02, 0.05}, {Int8, 1e-4, 0.5}} {
 		want, got := run(referee, c.p), run(cpu, c.p)
 		apart, lost := farthest(got, want), farthest(want, exact)
-		if apart > c.near || lost > c.loss || (c.p == BF16 || c.p == Int8) && lost < 1e-3 {
+		if apart > c.near || lost > c.loss || c.p != 0 && c.p != F32 && lost < 1e-3 {
 			t.Errorf("precision %s: %v between devices, %v lost", precisionName(c.p), apart, lost)
 		}
 	}
-	if n := cpu.Stats().Compiled; n != 3 {
-		t.Errorf("%d programs compiled for 3 precisions", n)
+	if n := cpu.Stats().Compiled; n != 4 {
+		t.Errorf("%d programs compiled for 4 precisions", n)
 	}
+}
+
+// A convolution and its gradients are rounded alike where it is a product, where
+// it is written out, and on the referee.
+func TestPrecisionsOfConvolutions(t *testing.T) {
+	ctx := context.Background()
+	referee, cpu := open(t, "interp"), open(t, "cpu")
+	for _, groups := range []int{1, 4} {
+		x, w := NewVariable("x", Of(waves(2*8*9*9, 0.31), 2, 8, 9, 9)), NewVariable("w", Of(waves(16*8/groups*9, 0.7), 16, 8/groups, 3, 3))
+		y := Conv(x.Tensor(), w.Tensor(), ConvOptions{Groups: groups})
+		grads := Grad(y.Square().Sum(), x.Tensor(), w.Tensor())
+		g := Capture(append(grads, y)...)
+		run := func(d *Device, p Precision) (all []float32) {
+			prog, err := Compile(g, Options{Device: d, Precision: p, Check: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer prog.Close()
+			outs, err := prog.Run(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range outs {
+				values, err := Values[float32](ctx, o.Reshape(-1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, values...)
+			}
+			return all
+		}
+		exact := run(referee, F32)
+		for _, p := range []Precision{BF16, F16} {
+			want, got := run(referee, p), run(cpu, p)
+			// A sum in another order may round to the neighbour of what it should.
+			apart, lost := distance(got, want), distance(want, exact)
+			if !(apart < lost/4) || lost < 1e-3 {
+				t.Errorf("%d groups, %s: %v between devices, %v lost", groups, precisionName(p), apart, lost)
+			}
+		}
+	}
+}
+
+// distance is the root of the sum of squared differences.
+func distance(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += math.Pow(float64(a[i]-b[i]), 2)
+	}
+	return math.Sqrt(sum)
 }
 
 func farthest(a, b []float32) float64 {

@@ -235,10 +235,16 @@ var rewriteDefects = []Defect{
 		Package: "internal/rewrite", Run: "TestPrecisionStaysWithinBounds|TestInt8SpecialValues",
 	},
 	{
-		Name: "bf16-weights-not-rounded", File: "internal/rewrite/bf16.go",
-		Old:     "r.rounded(n.In[0]), r.rounded(n.In[1])",
-		New:     "r.rounded(n.In[0]), n.In[1]",
+		Name: "bf16-weights-not-rounded", File: "internal/rewrite/narrow.go",
+		Old:     "f.roundedBelow(r, n.In[0]), f.roundedBelow(r, n.In[1])",
+		New:     "f.roundedBelow(r, n.In[0]), n.In[1]",
 		Package: "internal/rewrite", Run: "TestGolden|TestPrecisionStaysWithinBounds",
+	},
+	{
+		Name: "loss-scale-takes-infinite-gradients", File: "optim/loss_scale.go",
+		Old:     "g.Mul(sinter.Scalar(0)).Sum()",
+		New:     "g.Mul(sinter.Scalar(0)).Max()",
+		Package: "optim", Run: "TestLossScale",
 	},
 	{
 		Name: "int8-sums-too-long", File: "internal/rewrite/int8.go",

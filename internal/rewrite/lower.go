@@ -4,8 +4,9 @@ import "github.com/sinterml/sinter/internal/ir"
 
 // Lower replaces every anchor that keep refuses by its definition, for targets
 // without a kernel for it, or, where they have one for products, a convolution
-// by a product; and lets sums of narrow floats be kept in f32.
-func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
+// by a product; and lets sums of narrow floats be kept in f32. Convolutions are
+// rounded to what a precision says before, as the pass does that meets them.
+func Lower(g *ir.Graph, precision ir.DType, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
 	products := keep(&ir.Node{Op: ir.MatMul})
 	replaced := false
@@ -20,15 +21,14 @@ func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 		if n.Op.Class() != ir.ClassAnchor || keep(n) {
 			return ir.Copy(b, n, in)
 		}
-		if products && ir.ConvPaysAsProduct(n) {
-			replaced = true
-			return ir.ConvAsProduct(b, n, in[0], in[1])
+		replaced = true
+		if n.Op == ir.Conv {
+			return lowerConv(b, n, in, products, narrowOf(precision))
 		}
 		defs, err := ir.Define(b, n, in)
 		if err != nil {
 			return nil, err
 		}
-		replaced = true
 		outs[n] = defs
 		return defs[0], nil
 	})
@@ -36,6 +36,35 @@ func Lower(g *ir.Graph, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 		return g, err
 	}
 	return low, nil
+}
+
+// lowerConv replaces a convolution by a product, if there are products and that
+// pays, else by its definition, rounded to a format.
+func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products bool, f narrow) (*ir.Node, error) {
+	rounds := f.suitsConv(n)
+	for i := range in {
+		if rounds {
+			var err error
+			if in[i], err = f.round(b, in[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	define := func() (*ir.Node, error) {
+		defs, err := ir.Define(b, n, in)
+		if err != nil {
+			return nil, err
+		}
+		return defs[0], nil
+	}
+	if products && ir.ConvPaysAsProduct(n) {
+		define = func() (*ir.Node, error) { return ir.ConvAsProduct(b, n, in[0], in[1]) }
+	}
+	y, err := define()
+	if err != nil || !rounds || !f.results {
+		return y, err
+	}
+	return f.round(b, y)
 }
 
 // scatterWide adds in the type that arithmetic is done in, and rounds once. An

@@ -103,7 +103,7 @@ func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err = rewrite.Lower(g, func(n *ir.Node) bool { return templates[n.Op] || looped[n.Op] })
+	g, err = rewrite.Lower(g, o.Precision, func(n *ir.Node) bool { return templates[n.Op] || looped[n.Op] })
 	if err != nil {
 		return nil, fmt.Errorf("define: %w", err)
 	}
