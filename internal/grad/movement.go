@@ -88,9 +88,16 @@ func concat(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 // index and not one by one: each of those makes a pass over the result.
 const wideWindow = 32
 
-// window adds up what the windows that hold an element say of it.
+// window adds up what the windows that hold an element say of it. Where they
+// stand side by side that is one at most.
 func window(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	x, a := n.In[0], n.Attr
+	if a.Stride == a.Size && a.Dilation == 1 {
+		axis := a.Axis()
+		covered := d[0].Shape[axis].Mul(ir.N(a.Size))
+		flat := m.reshape(m.besideWindow(axis, d[0]), with(x.Shape, axis, covered))
+		return []*ir.Node{m.pad(flat, axis, ir.N(0), x.Shape[axis].Sub(covered))}
+	}
 	if a.Size > wideWindow {
 		return []*ir.Node{m.windowByIndex(x, &a, d[0])}
 	}
@@ -111,7 +118,19 @@ func window(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 
 func (m *maker) windowByIndex(x *ir.Node, a *ir.Attr, d *ir.Node) *ir.Node {
 	axis, rank := a.Axis(), len(x.Shape)
-	// The place in the window comes next to the window, and they become one.
+	moved := m.besideWindow(axis, d) // and they become one
+	along := func(axis, step int) *ir.Node {
+		return m.times(m.add(ir.Iota, ir.Attr{DType: ir.I64, Shape: moved.Shape, Axes: []int{axis}}), float64(step))
+	}
+	index := m.plus(along(axis, a.Stride), along(axis+1, a.Dilation))
+	flat := with(d.Shape[:rank], axis, d.Shape[axis].Mul(ir.N(a.Size)))
+	return m.add(ir.Scatter, ir.Attr{Axes: []int{axis}, Mode: "add"}, m.zeros(x), m.reshape(index, flat), m.reshape(moved, flat))
+}
+
+// besideWindow moves the last axis of d, the places in a window, behind that of
+// the windows.
+func (m *maker) besideWindow(axis int, d *ir.Node) *ir.Node {
+	rank := len(d.Shape) - 1
 	order := make([]int, 0, rank+1)
 	for i := range rank {
 		order = append(order, i)
@@ -119,11 +138,5 @@ func (m *maker) windowByIndex(x *ir.Node, a *ir.Attr, d *ir.Node) *ir.Node {
 			order = append(order, rank)
 		}
 	}
-	moved := m.permute(d, order...)
-	along := func(axis, step int) *ir.Node {
-		return m.times(m.add(ir.Iota, ir.Attr{DType: ir.I64, Shape: moved.Shape, Axes: []int{axis}}), float64(step))
-	}
-	index := m.plus(along(axis, a.Stride), along(axis+1, a.Dilation))
-	flat := with(d.Shape[:rank], axis, d.Shape[axis].Mul(ir.N(a.Size)))
-	return m.add(ir.Scatter, ir.Attr{Axes: []int{axis}, Mode: "add"}, m.zeros(x), m.reshape(index, flat), m.reshape(moved, flat))
+	return m.permute(d, order...)
 }
