@@ -98,3 +98,22 @@ func precisionName(p sinter.Precision) string {
 	}
 	return "f32"
 }
+
+// BenchmarkLoop is a step of train.Run: 20 epochs of the MLP by regression, as
+// 'sinter train temporal --objective regression --rows 10000' does them.
+func BenchmarkLoop(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run("threads="+string(rune('0'+threads)), func(b *testing.B) {
+			d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
+			defer d.Close()
+			var spent, steps float64
+			for b.Loop() {
+				_, result := trained(b, Options{Seed: 42, Sigma: 0.3, Rows: 10_000, Regression: true}, sinter.Options{Device: d})
+				spent += result.Train.Seconds()
+				steps += float64(result.Step - 1)
+			}
+			b.ReportMetric(1e6*spent/steps, "us/step")
+			b.ReportMetric(1e3*spent/float64(b.N), "ms/run")
+		})
+	}
+}

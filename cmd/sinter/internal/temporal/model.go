@@ -51,8 +51,8 @@ func modelOf(ctx context.Context, net *Net, scale Scale, o sinter.Options) (*Mod
 		return nil, err
 	}
 	factors := scale.factors()
-	if net.Sizes.Net == MLPName && o.Precision == sinter.Int8 {
-		migrate(factors, floats)
+	if o.Precision == sinter.Int8 {
+		migrate(net.Sizes.Net, factors, floats)
 	}
 	tensors := featureTensors(scale.means(), factors)
 	for _, t := range floats {
@@ -101,28 +101,68 @@ func quantise(t safetensors.Tensor) (q, factors safetensors.Tensor, err error) {
 	return q, factors, nil
 }
 
-// migrate makes features as large as their weights are, and all weights alike:
-// the product stays the same (SmoothQuant, Xiao et al., 2022, with all of the
-// range moved). A row has one step for all of its features in 8 bits, which the
-// widest sets; so the widest should be those that decide, not those that the
+// migrations are the matrices whose inputs are scaled by something before: by
+// the features' factors where nothing is named, else by a norm.
+var migrations = map[string][]struct{ matrix, norm string }{
+	MLPName:         {{"hidden.weight", ""}},
+	TransformerName: {{"block.self_attn.in_proj_weight", "block.norm1"}, {"block.linear1.weight", "block.norm2"}},
+}
+
+// migrate moves half of how large an input's weights are, in powers, to what
+// scales the input: the product stays the same (SmoothQuant, Xiao et al.,
+// 2022). A row has one step for all of its inputs in 8 bits, which the widest
+// sets, and so those become the widest that decide, instead of those that the
 // net has let go of.
-func migrate(factors []float32, weights []safetensors.Tensor) {
-	i := slices.IndexFunc(weights, func(t safetensors.Tensor) bool { return t.Name == "hidden.weight" })
-	w := floatsOf(weights[i].Data)
-	most := make([]float32, Features)
+func migrate(net string, factors []float32, weights []safetensors.Tensor) {
+	data := func(name string) *[]byte {
+		i := slices.IndexFunc(weights, func(t safetensors.Tensor) bool { return t.Name == name })
+		return &weights[i].Data
+	}
+	for _, m := range migrations[net] {
+		matrix := data(m.matrix)
+		columns := len(factors)
+		if m.norm != "" {
+			columns = len(*data(m.norm + ".weight")) / 4
+		}
+		w := floatsOf(*matrix)
+		moved := share(w, columns)
+		for k := range w {
+			w[k] /= moved[k%columns]
+		}
+		*matrix = bytesOf(w)
+		if m.norm == "" {
+			multiply(factors, moved)
+			continue
+		}
+		for _, part := range []string{".weight", ".bias"} {
+			at := data(m.norm + part)
+			v := floatsOf(*at)
+			multiply(v, moved)
+			*at = bytesOf(v)
+		}
+	}
+}
+
+// share is the root of the largest weight of each column.
+func share(w []float32, columns int) []float32 {
+	most := make([]float32, columns)
 	for k, v := range w {
-		most[k%Features] = max(most[k%Features], v, -v)
+		most[k%columns] = max(most[k%columns], v, -v)
 	}
 	least := slices.Max(most) * 0x1p-20 // of what counts at all
 	for j, m := range most {
-		if m = max(m, least); m > 0 {
-			factors[j] *= m
-			for k := j; k < len(w); k += Features {
-				w[k] /= m
-			}
+		most[j] = float32(math.Sqrt(float64(max(m, least))))
+		if most[j] == 0 { // all weights are 0
+			most[j] = 1
 		}
 	}
-	weights[i].Data = bytesOf(w)
+	return most
+}
+
+func multiply(v, by []float32) {
+	for i := range v {
+		v[i] *= by[i]
+	}
 }
 
 // means and factors are a scale by feature.
