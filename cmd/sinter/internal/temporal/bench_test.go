@@ -66,26 +66,24 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch32 is a prediction for 32 rows.
+// BenchmarkBatch32 is a prediction for 32 rows by a model for use.
 func BenchmarkBatch32(b *testing.B) {
-	const batch = 32
+	one := Moments{0, 1}
 	for _, sizes := range benchSizes(Classes) {
 		net := must[*Net](b)(New(sizes, 1))
 		for _, precision := range []sinter.Precision{sinter.F32, sinter.Int8} {
-			y := net.Forward(sinter.Input("x", sinter.F32, sinter.N(batch), sinter.N(Features)))
 			for _, threads := range []int{1, 2} {
 				b.Run(sizes.Net+"/"+precisionName(precision)+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
 					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
 					defer d.Close()
-					p := must[*sinter.Program](b)(sinter.Compile(sinter.Capture(y), sinter.Options{Device: d, Precision: precision}))
-					defer p.Close()
 					ctx := sinter.WithDevice(context.Background(), d)
-					x := must[[]sinter.Tensor](b)(sinter.Eval(ctx, sinter.Ones(sinter.F32, sinter.Dims(batch, Features)...)))[0]
-					in := map[string]sinter.Tensor{"x": x}
+					m := must[*Model](b)(modelOf(ctx, net, Scale{one, one, one}, sinter.Options{Device: d, Precision: precision}))
+					defer m.Close()
+					in := map[string]sinter.Tensor{"x": sinter.Of(make([]float32, inferenceRows*Features), inferenceRows, Features)}
 					for b.Loop() {
-						must[[]sinter.Tensor](b)(p.Run(ctx, in))[0].Release()
+						must[[]sinter.Tensor](b)(m.program.Run(ctx, in))[0].Release()
 					}
-					b.ReportMetric(float64(p.Info().Kernels), "kernels")
+					b.ReportMetric(float64(m.program.Info().Kernels), "kernels")
 				})
 			}
 		}

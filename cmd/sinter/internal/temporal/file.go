@@ -66,18 +66,24 @@ func Open(path string, o sinter.Options) (*Model, error) {
 	if len(data) > maxFileSize {
 		return nil, fmt.Errorf("%s is larger than %d bytes: it is no model of this kind", path, maxFileSize)
 	}
-	f, err := safetensors.Parse(path, data)
+	sizes, tensors, err := read(path, data)
 	if err != nil {
 		return nil, err
 	}
-	return read(f, o)
+	o.Precision = sinter.Int8
+	return newModel(sizes, tensors, o)
 }
 
-// read makes a model of a file that anybody may have written: sizes are bounded
-// before anything is made of them, and every tensor is compared with them.
-func read(f *safetensors.File, o sinter.Options) (*Model, error) {
-	fail := func(err error) (*Model, error) {
-		return nil, fmt.Errorf("%s is no model of this kind: %w", f.Name(), err)
+// read takes a model from a file that anybody may have written: sizes are
+// bounded before anything is made of them, and every tensor is compared with
+// them.
+func read(name string, data []byte) (Sizes, []safetensors.Tensor, error) {
+	fail := func(err error) (Sizes, []safetensors.Tensor, error) {
+		return Sizes{}, nil, fmt.Errorf("%s is no model of this kind: %w", name, err)
+	}
+	f, err := safetensors.Parse(name, data)
+	if err != nil {
+		return Sizes{}, nil, err
 	}
 	sizes, err := readSizes(f.Metadata())
 	if err != nil {
@@ -98,8 +104,7 @@ func read(f *safetensors.File, o sinter.Options) (*Model, error) {
 	if n := len(f.Names()); n != len(want) {
 		return fail(fmt.Errorf("%d tensors, want %d: save it anew", n, len(want)))
 	}
-	o.Precision = sinter.Int8
-	return newModel(sizes, tensors, o)
+	return sizes, tensors, nil
 }
 
 func readSizes(metadata map[string]string) (Sizes, error) {
