@@ -1,6 +1,9 @@
 package optim
 
-import "math"
+import (
+	"encoding/json"
+	"math"
+)
 
 // Schedule gives the learning rate of a step, counted from 0. It is bound to a
 // program's input at each step, so that none compiles anew.
@@ -93,4 +96,29 @@ func (p *Plateau) Observe(value float64) float64 {
 		p.waiting = 0
 	}
 	return p.Rate
+}
+
+// plateauState is a Plateau as a checkpoint has it.
+type plateauState struct {
+	Rate, Factor     float64
+	Patience         int
+	Threshold, Least float64
+	Best             float64
+	Some             bool
+	Waiting          int
+}
+
+// MarshalJSON keeps what was observed beside the settings.
+func (p Plateau) MarshalJSON() ([]byte, error) {
+	return json.Marshal(plateauState{p.Rate, p.Factor, p.Patience, p.Threshold, p.Least, p.best, p.some, p.waiting})
+}
+
+// UnmarshalJSON is the reverse of MarshalJSON.
+func (p *Plateau) UnmarshalJSON(data []byte) error {
+	var s plateauState
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*p = Plateau{s.Rate, s.Factor, s.Patience, s.Threshold, s.Least, s.Best, s.Some, s.Waiting}
+	return nil
 }

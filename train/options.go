@@ -29,6 +29,10 @@ type Options struct {
 	// EarlyStop ends the run when an evaluation no longer gets better; the zero
 	// value does not.
 	EarlyStop EarlyStop
+	// Plateau lowers the learning rate when an evaluation no longer gets better;
+	// the zero value does not.
+	Plateau     Plateau
+	Checkpoints Checkpoints
 	// Compile is about the step's program and that of the evaluation.
 	Compile sinter.Options
 	// Report is told of each step and each epoch; nil: nobody is. Its error ends
@@ -53,6 +57,14 @@ type EarlyStop struct {
 	Restore  bool    // at the end, also without a stop, the net is as it was at its best
 }
 
+// Plateau multiplies the Schedule by the rate of an optim.Plateau, which observes
+// a metric of the evaluation. Where smaller is worse it observes the negative.
+type Plateau struct {
+	Rule   *optim.Plateau // nil: none
+	Metric string
+	Larger bool // is better
+}
+
 // check finds what is missing before anything is compiled.
 func (o Options) check() error {
 	switch {
@@ -72,6 +84,12 @@ func (o Options) check() error {
 		return errors.New("an evaluation needs both Metrics and Data")
 	case o.Evaluate.Every < 0:
 		return fmt.Errorf("an evaluation every %d steps", o.Evaluate.Every)
+	}
+	if err := o.Checkpoints.check(); err != nil {
+		return err
+	}
+	if o.Plateau.Rule != nil && o.Evaluate.Metrics == nil {
+		return fmt.Errorf("a Plateau of %q needs Evaluate", o.Plateau.Metric)
 	}
 	return o.EarlyStop.check(o.Evaluate.Metrics != nil)
 }

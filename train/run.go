@@ -22,6 +22,8 @@ type position struct {
 	StepLoss, EpochLoss float64 // sums
 	EpochSteps          int     // that EpochLoss has
 
+	// Due tells that the evaluation of this step is still to be made.
+	Due     bool
 	Stopped bool
 }
 
@@ -35,7 +37,10 @@ type run struct {
 	result    Result
 	scored    int // the step that result.Scores is of; -1: none
 	start     time.Time
-	steps     int // done by this call
+	steps     int     // done by this call
+	saved     int     // Total of the last checkpoint; -1: none
+	used      float64 // the learning rate of the last step
+	moved     bool    // something else than Total has changed since
 }
 
 // Run trains until the steps or epochs are done, EarlyStop says so, ctx is
@@ -45,7 +50,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if ctx == nil {
 		return nil, errors.New("train: the context is nil: use context.Background()")
 	}
-	r := &run{o: o, start: time.Now(), scored: -1}
+	r := &run{o: o, start: time.Now(), scored: -1, saved: -1}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
@@ -57,7 +62,15 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer r.close()
 	r.result.Compile, r.result.Loss = time.Since(r.start), math.NaN()
+	if err := r.resume(ctx); err != nil {
+		return &r.result, fmt.Errorf("train: %w", err)
+	}
 	err := r.epochs(ctx)
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		if e := r.save(ctx); e != nil {
+			err = e // more than that the run was asked to end
+		}
+	}
 	if err == nil {
 		err = r.finish(ctx)
 	}
@@ -94,6 +107,11 @@ func (r *run) done() bool {
 }
 
 func (r *run) epochs(ctx context.Context) error {
+	if r.at.Due {
+		if _, err := r.evaluate(ctx); err != nil {
+			return err
+		}
+	}
 	for !r.done() {
 		if err := r.epoch(ctx); err != nil {
 			return err
@@ -146,7 +164,8 @@ func (r *run) batch(ctx context.Context, b Batch) (updated bool, values []float6
 	averaged := r.o.Optimizer.Averaged()
 	update := (r.at.Total+1)%averaged == 0
 	// A step that is half done cannot be gone on from: it runs to its end.
-	values, err = r.stepper.run(context.WithoutCancel(ctx), b, update, r.o.Schedule(r.at.Step), seedAt(r.o.Seed, r.at.Total))
+	r.used = r.rate(r.at.Step)
+	values, err = r.stepper.run(context.WithoutCancel(ctx), b, update, r.used, seedAt(r.o.Seed, r.at.Total))
 	if err != nil {
 		return false, nil, fmt.Errorf("train: step %d: %w", r.at.Step, err)
 	}
@@ -167,17 +186,23 @@ func (r *run) batch(ctx context.Context, b Batch) (updated bool, values []float6
 // after does what is due behind a step: evaluation and report.
 func (r *run) after(ctx context.Context, values []float64) error {
 	r.result.Loss = values[0]
-	e := Event{Step: r.at.Step, Epoch: r.at.Epoch, Loss: values[0]}
+	e := Event{Step: r.at.Step, Epoch: r.at.Epoch, Loss: values[0], Rate: r.used}
 	var err error
 	if every := r.o.Evaluate.Every; r.evaluator != nil && every > 0 && r.at.Step%every == 0 {
+		r.at.Due = true
 		if e.Scores, err = r.evaluate(ctx); err != nil {
+			return err
+		}
+	}
+	if every := r.o.Checkpoints.Every; every > 0 && r.at.Step%every == 0 {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 	}
 	if r.o.Report == nil {
 		return nil
 	}
-	e.Rate, e.Metrics, e.Elapsed = r.o.Schedule(r.at.Step-1), map[string]float64{}, time.Since(r.start)
+	e.Metrics, e.Elapsed = map[string]float64{}, time.Since(r.start)
 	for i, name := range r.stepper.names {
 		e.Metrics[name] = values[1+i]
 	}
@@ -186,19 +211,20 @@ func (r *run) after(ctx context.Context, values []float64) error {
 
 // endEpoch goes on to the next epoch, with what is due between.
 func (r *run) endEpoch(ctx context.Context) error {
-	e := Event{Step: r.at.Step, Epoch: r.at.Epoch, EpochEnd: true, Loss: r.at.EpochLoss / float64(r.at.EpochSteps)}
-	r.at.Epoch++
-	r.at.Batch, r.at.EpochLoss, r.at.EpochSteps = 0, 0, 0
+	e := Event{Step: r.at.Step, Epoch: r.at.Epoch, EpochEnd: true, Loss: r.at.EpochLoss / float64(r.at.EpochSteps), Rate: r.used}
 	var err error
+	// An evaluation that is interrupted is made again by who goes on from here.
 	if r.evaluator != nil && r.o.Evaluate.Every == 0 {
 		if e.Scores, err = r.evaluate(ctx); err != nil {
 			return err
 		}
 	}
+	r.at.Epoch++
+	r.at.Batch, r.at.EpochLoss, r.at.EpochSteps, r.moved = 0, 0, 0, true
 	if r.o.Report == nil {
 		return nil
 	}
-	e.Rate, e.Elapsed = r.o.Schedule(max(0, r.at.Step-1)), time.Since(r.start)
+	e.Elapsed = time.Since(r.start)
 	return r.o.Report(e)
 }
 
@@ -209,9 +235,39 @@ func (r *run) evaluate(ctx context.Context) (*Scores, error) {
 		return nil, err
 	}
 	r.result.Scores, r.scored = scores, r.at.Step
+	r.moved, r.at.Due = true, false
+	if err := r.observe(scores); err != nil {
+		return nil, err
+	}
 	stop, err := r.stop.observe(ctx, r.at.Step, scores)
 	r.at.Stopped = r.at.Stopped || stop
 	return scores, err
+}
+
+// observe tells the plateau of an evaluation.
+func (r *run) observe(scores *Scores) error {
+	p := r.o.Plateau
+	if p.Rule == nil {
+		return nil
+	}
+	v, ok := scores.Value(p.Metric)
+	if !ok {
+		return fmt.Errorf("train: the Plateau observes %q, which the evaluation does not have", p.Metric)
+	}
+	if p.Larger {
+		v = -v
+	}
+	p.Rule.Observe(v)
+	return nil
+}
+
+// rate is the learning rate of a step.
+func (r *run) rate(step int) float64 {
+	rate := r.o.Schedule(step)
+	if p := r.o.Plateau.Rule; p != nil {
+		rate *= p.Rate
+	}
+	return rate
 }
 
 // finish goes back to the best net where that was asked for, and measures the
@@ -219,7 +275,7 @@ func (r *run) evaluate(ctx context.Context) (*Scores, error) {
 func (r *run) finish(ctx context.Context) error {
 	now := r.at.Step
 	if r.stop.best != nil && r.stop.Step != now {
-		if err := r.stop.restore(ctx); err != nil {
+		if err := r.stop.goBack(ctx); err != nil {
 			return err
 		}
 		r.scored = -1

@@ -8,17 +8,20 @@ import (
 	"github.com/sinterml/sinter/nn"
 )
 
-// stopper keeps count of evaluations for EarlyStop. Its exported fields are
-// what a run goes on from.
+// stopper keeps count of evaluations for EarlyStop.
 type stopper struct {
+	stopState
 	rule EarlyStop
-	keep []*sinter.Variable // that Restore goes back to
+	keep []*sinter.Variable // the net, that Restore goes back to
+	best []*sinter.Variable // in the same order; nil until there is a best
+}
 
+// stopState is the part of a stopper that a checkpoint has.
+type stopState struct {
 	Best    float64
 	Some    bool // there is a Best
 	Step    int  // of the Best
 	Waiting int  // evaluations since
-	best    []sinter.Tensor
 }
 
 // observe takes an evaluation at a step, and tells whether to stop. NaN is never
@@ -48,33 +51,43 @@ func (s *stopper) observe(ctx context.Context, step int, scores *Scores) (stop b
 }
 
 // remember copies the net.
-func (s *stopper) remember(ctx context.Context) (err error) {
+func (s *stopper) remember(ctx context.Context) error {
 	if !s.rule.Restore {
 		return nil
 	}
-	copies := make([]sinter.Tensor, len(s.keep))
-	for i, v := range s.keep {
-		copies[i] = v.Tensor()
+	if s.best == nil {
+		s.makeBest()
 	}
-	if s.best, err = sinter.Eval(ctx, copies...); err != nil {
+	if err := assign(ctx, s.best, s.keep); err != nil {
 		return fmt.Errorf("train: keeping the best net: %w", err)
 	}
 	return nil
 }
 
-// restore puts the best net back.
-func (s *stopper) restore(ctx context.Context) error {
-	if s.best == nil {
-		return nil
-	}
-	updates := make([]sinter.Tensor, len(s.keep))
+// makeBest makes the variables that the best net is kept in.
+func (s *stopper) makeBest() {
+	s.best = make([]*sinter.Variable, len(s.keep))
 	for i, v := range s.keep {
-		updates[i] = v.Assign(s.best[i])
+		s.best[i] = sinter.NewVariable(v.Name(), sinter.Zeros(v.Tensor().DType(), v.Tensor().Shape()...))
 	}
-	if _, err := sinter.Eval(ctx, updates...); err != nil {
+}
+
+// goBack puts the best net back.
+func (s *stopper) goBack(ctx context.Context) error {
+	if err := assign(ctx, s.keep, s.best); err != nil {
 		return fmt.Errorf("train: going back to the best net: %w", err)
 	}
 	return nil
+}
+
+// assign copies variables, all at once.
+func assign(ctx context.Context, to, from []*sinter.Variable) error {
+	updates := make([]sinter.Tensor, len(to))
+	for i, v := range to {
+		updates[i] = v.Assign(from[i].Tensor())
+	}
+	_, err := sinter.Eval(ctx, updates...)
+	return err
 }
 
 // variables lists all that a net keeps, each once.

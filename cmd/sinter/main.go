@@ -7,12 +7,17 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // grace is how long an interrupted command may take to end.
 const grace = 900 * time.Millisecond
+
+// saving is locked for reading by what is kept when it is interrupted, and must
+// not be cut off then.
+var saving sync.RWMutex
 
 func main() {
 	ignoreClosedPipe()
@@ -22,7 +27,10 @@ func main() {
 	// pipe that nobody writes to has no end; what is kept survives a kill.
 	context.AfterFunc(ctx, func() {
 		stop()
-		time.AfterFunc(grace, func() { os.Exit(statusInterrupted) })
+		time.AfterFunc(grace, func() {
+			saving.Lock()
+			os.Exit(statusInterrupted)
+		})
 	})
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	os.Exit(status)

@@ -2,20 +2,20 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/sinterml/sinter/internal/atomicfile"
 )
 
 // outputFile is where a command's data goes: standard output, or a file that
 // appears under its name once all is in it.
 type outputFile struct {
 	io.Writer
-	file *os.File // nil: standard output
-	path string   // to rename file to; "" where file is written in place
+	file    *os.File            // nil: standard output
+	pending *atomicfile.Pending // nil where file is written in place
 }
 
 // createOutput opens a file for writing; "" and "-" are standard output. What is no
@@ -42,21 +42,16 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.part", filepath.Base(path), rand.Uint32()))
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err // its path is of nobody's making
-	}
+	p, err := atomicfile.Create(nil, path, mode)
 	if err != nil {
-		return nil, fmt.Errorf("creating %s: %w", path, err)
+		return nil, err
 	}
-	return &outputFile{Writer: f, file: f, path: path}, nil
+	return &outputFile{Writer: p, file: p.File.(*os.File), pending: p}, nil
 }
 
 // seekable is the file where its bytes can be written in any order.
 func (o *outputFile) seekable() *os.File {
-	if o.path == "" {
+	if o.pending == nil {
 		return nil
 	}
 	return o.file
@@ -68,20 +63,12 @@ func (o *outputFile) close(err error) error {
 	if o.file == nil {
 		return err
 	}
-	if err == nil && o.path != "" {
-		err = o.file.Sync()
-	}
-	if e := o.file.Close(); err == nil {
-		err = e
-	}
 	switch {
-	case o.path == "":
+	case o.pending == nil:
+		return errors.Join(err, o.file.Close())
+	case err != nil:
+		o.pending.Discard()
 		return err
-	case err == nil:
-		err = os.Rename(o.file.Name(), o.path)
 	}
-	if err != nil {
-		_ = os.Remove(o.file.Name())
-	}
-	return err
+	return o.pending.Commit()
 }

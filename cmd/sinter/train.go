@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,13 +14,17 @@ var trainTasks []func(a *app, f *taskFlags) *cobra.Command
 
 // taskFlags are those of all tasks.
 type taskFlags struct {
-	seed int64
-	out  string
+	seed   int64
+	out    string
+	every  int
+	resume bool
 }
 
 func (f *taskFlags) register(set *pflag.FlagSet) {
 	set.Int64Var(&f.seed, "seed", 42, "decides first values, order of the data and all else that is drawn")
-	set.StringVar(&f.out, "out", "", "folder for the final weights, model.safetensors (default: they are not kept)")
+	set.StringVar(&f.out, "out", "", "folder for the final weights, model.safetensors, and for checkpoints (default: nothing is kept)")
+	set.IntVar(&f.every, "checkpoint-every", 0, "keep a checkpoint in --out every so many steps, the last three of them")
+	set.BoolVar(&f.resume, "resume", false, "go on from the last checkpoint in --out, if there is one")
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -32,7 +34,11 @@ func (a *app) trainCommand() *cobra.Command {
 		Short: "Train a model",
 		Long: `Train runs one of its tasks. Losses go to standard output, with --json a line of
 JSON each; the last line has "done":true and what the task came to. The same
-seed gives the same model, bit for bit, for any number of threads.`,
+seed gives the same model, bit for bit, for any number of threads.
+
+With --out an interrupt (Ctrl-C) keeps a checkpoint before the command ends, and
+--checkpoint-every keeps them on the way. --resume goes on from the last; give it
+the other flags as they were. The result is that of a run that never stopped.`,
 		Args: a.commandArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var names []string
@@ -54,7 +60,14 @@ func (f *taskFlags) check(a *app) error {
 	if d := a.settings.dtype; d != "" && d != "f32" {
 		return usagef("%s %s: training computes in f32", a.said("dtype"), d)
 	}
-	if f.out == "" {
+	switch {
+	case f.every < 0:
+		return usagef("--checkpoint-every %d: use at least 1", f.every)
+	case f.out == "" && f.every > 0:
+		return usagef("--checkpoint-every needs a folder: give --out")
+	case f.out == "" && f.resume:
+		return usagef("--resume needs a folder: give --out")
+	case f.out == "":
 		return nil
 	}
 	info, err := os.Stat(f.out)
@@ -62,12 +75,4 @@ func (f *taskFlags) check(a *app) error {
 		return usagef("--out %s is no folder", f.out)
 	}
 	return nil
-}
-
-// modelFile is where the final weights go.
-func (f *taskFlags) modelFile() (string, error) {
-	if err := os.MkdirAll(f.out, 0o777); err != nil {
-		return "", fmt.Errorf("making the folder for the model: %w", err)
-	}
-	return filepath.Join(f.out, "model.safetensors"), nil
 }

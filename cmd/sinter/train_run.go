@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -46,11 +50,18 @@ func (t *trainRun) compileOptions() sinter.Options {
 }
 
 // run trains by the options of the task, to which it adds what the flags say.
-// A task may run several times.
+// A task that runs several times gives each a folder in o.Checkpoints.Dir, to be
+// made in that of --out.
 func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, error) {
 	o.Seed, o.Compile = t.flags.seed, t.compileOptions()
 	if o.Report == nil {
 		o.Report = t.report
+	}
+	if t.flags.out != "" {
+		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints")), Every: t.flags.every, Resume: t.flags.resume}
+		if err := os.MkdirAll(t.flags.out, 0o777); err != nil {
+			return nil, fmt.Errorf("making the folder for the model: %w", err)
+		}
 	}
 	t.byEpoch = o.Epochs > 0
 	steps := o.Steps
@@ -60,7 +71,13 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 	t.every = max(1, steps/20)
 	t.progress = t.startProgress("training", int64(steps))
 	defer t.progress.end()
+	saving.RLock()
 	r, err := train.Run(ctx, o)
+	saving.RUnlock()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet {
+		t.progress.end()
+		fmt.Fprintf(t.stderr, "sinter: interrupted at step %d, which is kept in %s: --resume goes on from there\n", r.Step, o.Checkpoints.Dir)
+	}
 	if r != nil {
 		t.spent.Compile += r.Compile
 		t.spent.First += r.First
@@ -72,7 +89,7 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 
 // report prints a line a step, or an epoch, and moves the progress bar.
 func (t *trainRun) report(e train.Event) error {
-	if !e.EpochEnd && t.progress.due(1) {
+	if !e.EpochEnd && t.progress.due(int64(e.Step)-t.progress.done) {
 		t.progress.draw(fmt.Sprintf("%s  loss %.4g", t.progress.bar(), e.Loss))
 	}
 	if e.EpochEnd != t.byEpoch && e.Scores == nil {
@@ -151,11 +168,7 @@ func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text
 
 // save writes the final weights.
 func (t *trainRun) save(ctx context.Context, net any) error {
-	path, err := t.flags.modelFile()
-	if err != nil {
-		return err
-	}
-	out, err := t.createOutput(path)
+	out, err := t.createOutput(filepath.Join(t.flags.out, "model.safetensors"))
 	if err != nil {
 		return err
 	}

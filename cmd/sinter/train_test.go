@@ -25,9 +25,11 @@ type lineNet struct {
 	Line nn.Linear `weight:"line"`
 }
 
-// lineCommand is a task of tests: y = 3x - 1.
+// lineCommand is a task of tests: y = 3x - 1. With --rough it never gets there,
+// but has more to remember.
 func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 	var epochs, steps int
+	var rough bool
 	c := &cobra.Command{Use: "line", Hidden: true, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
 		t, err := a.startTraining(f)
 		if err != nil {
@@ -38,7 +40,12 @@ func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 		if err := nn.Init(&net, nn.Options{Seed: f.seed}); err != nil {
 			return err
 		}
-		opt, err := optim.New(optim.Options{}, optim.Group{Params: nn.Params(&net), Method: optim.SGD{}})
+		var method optim.Method = optim.SGD{}
+		drop := nn.Dropout{}
+		if rough {
+			method, drop.P = optim.AdamW{}, 0.2
+		}
+		opt, err := optim.New(optim.Options{}, optim.Group{Params: nn.Params(&net), Method: method})
 		if err != nil {
 			return err
 		}
@@ -48,7 +55,7 @@ func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 			Net: &net, Optimizer: opt, Epochs: epochs, Steps: steps, Schedule: optim.Constant(0.1),
 			Data: train.Batches{Rows: rows, Size: 2, Shuffle: true},
 			Loss: func(m *nn.Mode) (sinter.Tensor, map[string]sinter.Tensor) {
-				return sinter.MSE(net.Line.Forward(x), y), nil
+				return sinter.MSE(net.Line.Forward(drop.Forward(x, m)), y), nil
 			},
 			Evaluate: train.Evaluation{Data: train.Batches{Rows: rows, Size: 2}, Metrics: func() []train.Metric {
 				return []train.Metric{train.Mean("mse", net.Line.Forward(x).Sub(y).Square())}
@@ -62,6 +69,7 @@ func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 	}}
 	c.Flags().IntVar(&epochs, "epochs", 50, "epochs")
 	c.Flags().IntVar(&steps, "steps", 0, "steps")
+	c.Flags().BoolVar(&rough, "rough", false, "drop some and remember more")
 	return c
 }
 
@@ -143,6 +151,9 @@ func TestTrainRefuses(t *testing.T) {
 		{nil, "give a task"},
 		{[]string{"luck"}, `no command "luck"`},
 		{[]string{"line", "--out", file}, "is no folder"},
+		{[]string{"line", "--resume"}, "--resume needs a folder"},
+		{[]string{"line", "--checkpoint-every", "5"}, "--checkpoint-every needs a folder"},
+		{[]string{"line", "--checkpoint-every", "-5", "--out", "x"}, "use at least 1"},
 		{[]string{"line", "--dtype", "int8"}, "training computes in f32"},
 		{[]string{"line", "--seed", "x"}, "use a whole number"},
 	} {

@@ -3,6 +3,8 @@ package index
 import (
 	"io"
 	"os"
+
+	"github.com/sinterml/sinter/internal/atomicfile"
 )
 
 // disk is where segments are written, so that tests can fill it or pull its
@@ -27,4 +29,4 @@ func (osDisk) Open(name string) (diskFile, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-func (osDisk) SyncDir(name string) error { return syncDir(name) }
+func (osDisk) SyncDir(name string) error { return atomicfile.SyncDir(name) }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package index
+package atomicfile
 
 import (
 	"errors"
@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func syncDir(name string) error {
+// SyncDir makes sure that the names in a folder are kept.
+func SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
 		return err
