@@ -21,8 +21,13 @@ func Mean(name string, x sinter.Tensor) Metric {
 	if x.Err() != nil {
 		return Metric{Name: name, Sums: x}
 	}
+	// A batch is summed in F32 where x is that, as kernels are fast in it; what
+	// grows from batch to batch is added in F64.
+	if x.DType() != sinter.F32 {
+		x = x.Cast(sinter.F64)
+	}
 	count := sinter.Full(sinter.F64, 1, x.Shape()...).Sum()
-	return Metric{Name: name, Sums: sinter.Stack(0, x.Cast(sinter.F64).Sum(), count), Value: ratio}
+	return Metric{Name: name, Sums: sinter.Stack(0, x.Sum().Cast(sinter.F64), count), Value: ratio}
 }
 
 // ratio is the first of two sums as a share of the second.
