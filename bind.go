@@ -113,7 +113,7 @@ func findOffsets(g *ir.Graph) []offsetsUse {
 	}
 	for _, n := range g.Nodes {
 		switch {
-		case n.Op == ir.Attention && n.Attr.Attention.Ragged:
+		case n.Attr.Attention != nil && n.Attr.Attention.Ragged:
 			add(n.In[3], n.In[0].Shape[0])
 			add(n.In[4], n.In[1].Shape[0])
 		case n.Op == ir.SegmentIDs:

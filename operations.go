@@ -24,12 +24,15 @@ func operations(n *ir.Node) Dim {
 		return n.Shape.Numel().Mul(n.In[0].Shape[len(n.In[0].Shape)-1]).Mul(N(2))
 	case ir.Conv:
 		return n.Shape.Numel().Mul(n.In[1].Shape[1:].Numel()).Mul(N(2))
-	case ir.Attention:
-		// Scores, and their product with the values.
+	case ir.Attention, ir.AttentionGrad:
+		// Scores, and their product with the values; for the gradient five products.
 		queries, k := n.In[0].Shape, n.In[1].Shape
 		keys := k[len(k)-2]
 		if n.Attr.Attention.Ragged {
 			keys = k[0]
+		}
+		if n.Op == ir.AttentionGrad {
+			return queries.Numel().Mul(keys).Mul(N(10))
 		}
 		return queries.Numel().Mul(keys).Mul(N(4))
 	}

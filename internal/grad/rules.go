@@ -92,6 +92,7 @@ func init() {
 		ir.MatMul:        binary(matMul),
 		ir.Conv:          {back: conv},
 		ir.Attention:     {back: attention},
+		ir.AttentionGrad: {back: byDefinition},
 		ir.Sort:          {back: sorted},
 		ir.Scan:          {back: scan},
 		ir.SegmentIDs:    {why: isIndex},

@@ -47,7 +47,8 @@ type ConvAttr struct {
 }
 
 // AttentionAttr describes an attention. Operands are q, k, v, then the query
-// and key offsets if Ragged, then the mask if Mask.
+// and key offsets if Ragged, then the mask if Mask. An AttentionGrad has three
+// more, see Gradient.
 type AttentionAttr struct {
 	Scale   float64 // factor on q·k; never 0
 	Causal  bool

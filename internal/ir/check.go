@@ -38,7 +38,7 @@ var attrUses = [opCount]attrUse{
 	Reshape: useShape, Permute: useAxes, Expand: useShape, Pad: useBefore | useAfter | useValue,
 	Slice: useStarts | useSteps | useShape, Flip: useAxes, Window: useAxes | useWindow, Concat: useAxes,
 	Gather: useAxes, Scatter: useAxes | useMode,
-	Conv: useConv, Attention: useAttention, Sort: useAxes | useDescending, Scan: useAxes | useMode,
+	Conv: useConv, Attention: useAttention, AttentionGrad: useAttention, Sort: useAxes | useDescending, Scan: useAxes | useMode,
 	SegmentIDs: useShape, SegmentReduce: useMode,
 	Get: useOut, Assign: useLeaf,
 }

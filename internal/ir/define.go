@@ -20,6 +20,8 @@ func Define(b *Builder, n *Node, in []*Node) ([]*Node, error) {
 		outs = []*Node{d.conv(n, in[0], in[1])}
 	case Attention:
 		outs = d.attention(n, in)
+	case AttentionGrad:
+		outs = d.attentionGrad(n, in)
 	case Sort:
 		outs = d.sort(n, in[0])
 	case Scan:

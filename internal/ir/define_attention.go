@@ -7,7 +7,7 @@ package ir
 type attention struct {
 	*definer
 	*AttentionAttr
-	t              DType // that is computed in
+	from, t        DType // of the operands, that is computed in
 	b, g, r, tq, s Dim
 	w, v           Dim
 	scores         Shape // [B, G, R, T, S]
@@ -18,6 +18,22 @@ type attention struct {
 }
 
 func (d *definer) attention(n *Node, in []*Node) []*Node {
+	a := d.newAttention(n, in)
+	if a == nil {
+		return nil
+	}
+	visible := a.visible()
+	score := a.score(a.operand(in[0]), a.operand(in[1]))
+	if a.Mask {
+		score = a.add(Add, Attr{}, score, a.mask(in[len(in)-1], visible))
+	}
+	out, lse := a.softmax(score, visible, a.operand(in[2]))
+	return a.results(n, out, lse)
+}
+
+// newAttention is the attention with these operands, mask and all; nil if
+// there is none.
+func (d *definer) newAttention(n *Node, in []*Node) *attention {
 	q, k, v := in[0], in[1], in[2]
 	rank := len(q.Shape)
 	r, ok := q.Shape[1].Div(k.Shape[1])
@@ -25,11 +41,10 @@ func (d *definer) attention(n *Node, in []*Node) []*Node {
 		d.fail("%v query heads do not divide into %v key heads", q.Shape[1], k.Shape[1])
 		return nil
 	}
-	a := &attention{definer: d, AttentionAttr: n.Attr.Attention, t: computed(n.DType),
+	a := &attention{definer: d, AttentionAttr: n.Attr.Attention, from: n.DType, t: computed(n.DType),
 		b: N(1), g: k.Shape[1], r: r, w: q.Shape[rank-1], v: v.Shape[rank-1]}
 	if a.Ragged {
 		a.tq, a.s = q.Shape[0], k.Shape[0]
-		q, k, v = a.headsFirst(q), a.headsFirst(k), a.headsFirst(v)
 		a.qSegment, a.qPosition, a.qLast = a.positions(in[3], a.tq)
 		a.kSegment, a.kPosition, a.kLast = a.positions(in[4], a.s)
 	} else {
@@ -38,14 +53,16 @@ func (d *definer) attention(n *Node, in []*Node) []*Node {
 		a.kLast = d.add(Flip, Attr{Axes: []int{0}}, d.iota(I32, Shape{a.s}, 0))
 	}
 	a.scores = Shape{a.b, a.g, a.r, a.tq, a.s}
-	visible := a.visible()
-	score := a.score(d.cast(q, n.DType, a.t), d.cast(k, n.DType, a.t))
-	if a.Mask {
-		mask := d.cast(in[len(in)-1], n.DType, a.t)
-		score = d.add(Add, Attr{}, score, a.mask(mask, in[len(in)-1].Shape, visible))
+	return a
+}
+
+// operand brings q, k, v or what has their layout into the type that is
+// computed in, heads in front of rows.
+func (a *attention) operand(x *Node) *Node {
+	if a.Ragged {
+		x = a.headsFirst(x)
 	}
-	out, lse := a.softmax(score, visible, d.cast(v, n.DType, a.t))
-	return a.results(n, out, lse)
+	return a.cast(x, a.from, a.t)
 }
 
 // headsFirst turns [rows, heads, width] into [heads, rows, width].
@@ -102,7 +119,8 @@ func (a *attention) score(q, k *Node) *Node {
 }
 
 // mask is the additive mask [batch, heads, queries, keys] under the scores.
-func (a *attention) mask(mask *Node, s Shape, visible *Node) *Node {
+func (a *attention) mask(operand, visible *Node) *Node {
+	mask, s := a.cast(operand, a.from, a.t), operand.Shape
 	if a.Ragged {
 		return a.raggedMask(mask, s, visible)
 	}

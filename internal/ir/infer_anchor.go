@@ -58,6 +58,8 @@ func inferAnchor(op Op, a *Attr, in []Type) ([]Type, error) {
 		return inferConv(a.Conv, in[0], in[1])
 	case Attention:
 		return inferAttention(a.Attention, in)
+	case AttentionGrad:
+		return inferAttentionGrad(a.Attention, in)
 	case Sort:
 		if err := checkAxis(a.Axis(), len(in[0].Shape)); err != nil {
 			return nil, err
@@ -220,6 +222,25 @@ func inferAttention(a *AttentionAttr, in []Type) ([]Type, error) {
 		lse = F64
 	}
 	return []Type{{q.DType, out}, {lse, slices.Clone(q.Shape[:rank-1])}}, nil
+}
+
+// inferAttentionGrad: behind the operands of the attention come its logsumexp,
+// the gradient with respect to its result, and delta, of the logsumexp's type.
+func inferAttentionGrad(a *AttentionAttr, in []Type) ([]Type, error) {
+	if len(in) < GradOperands {
+		return nil, fmt.Errorf("takes the operands of an attention and %d more, not %d", GradOperands, len(in))
+	}
+	n := len(in) - GradOperands
+	outs, err := inferAttention(a, in[:n])
+	if err != nil {
+		return nil, err
+	}
+	for i, want := range [GradOperands]Type{outs[1], outs[0], outs[1]} {
+		if !in[n+i].Equal(want) {
+			return nil, fmt.Errorf("%s is %v, want %v", [...]string{"logsumexp", "the result's gradient", "delta"}[i], in[n+i], want)
+		}
+	}
+	return slices.Clone(in[:3]), nil
 }
 
 // checkMask: the mask is [batch, heads, queries, keys], any of them 1. The

@@ -88,6 +88,7 @@ const (
 	MatMul
 	Conv
 	Attention
+	AttentionGrad
 	Sort
 	Scan
 	SegmentIDs
@@ -210,6 +211,7 @@ var ops = [opCount]opInfo{
 	MatMul:        {name: "matmul", class: ClassAnchor, arity: 2, types: number, meaning: "[..., M, K] x [..., K, N], batch sizes equal"},
 	Conv:          {name: "conv", class: ClassAnchor, arity: 2, types: number, meaning: "x [N, C, spatial...] with w [O, C/groups, kernel...]"},
 	Attention:     {name: "attention", class: ClassAnchor, arity: -1, types: floatOnly, outputs: 2, meaning: "softmax(scale*q*k + mask)*v and its logsumexp"},
+	AttentionGrad: {name: "attentiongrad", class: ClassAnchor, arity: -1, types: floatOnly, outputs: 3, meaning: "gradients with respect to q, k and v of an attention"},
 	Sort:          {name: "sort", class: ClassAnchor, arity: 1, types: number, outputs: 2, meaning: "values and indices (i64) along the axis, stable, NaN last"},
 	Scan:          {name: "scan", class: ClassAnchor, arity: 1, types: number, meaning: "running sum, prod or max along the axis"},
 	SegmentIDs:    {name: "segmentids", class: ClassAnchor, arity: 1, types: intOnly, meaning: "for each row the number of its segment, from offsets"},

@@ -20,7 +20,7 @@ func (p *parser) parseAttr(op Op, s string, t Type) (Attr, error) {
 	if op == Conv {
 		a.Conv = &ConvAttr{}
 	}
-	if op == Attention {
+	if op == Attention || op == AttentionGrad {
 		a.Attention = &AttentionAttr{}
 	}
 	for s != "" {

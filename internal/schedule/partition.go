@@ -113,6 +113,13 @@ func (s *partition) markRoots() {
 			for _, in := range shortAttention(n) {
 				s.needView(in)
 			}
+		case ir.AttentionGrad:
+			for _, in := range n.In {
+				if w := widened(in); in.DType.IsFloat() && w != nil && w.DType.Compute() == in.DType {
+					in = w // its kernel copies rows, and casts them
+				}
+				s.needView(in)
+			}
 		case ir.Gather, ir.Scatter, ir.SegmentReduce:
 			s.needView(n.In[1])
 		case ir.Sort:

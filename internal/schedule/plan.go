@@ -51,7 +51,7 @@ type Kernel struct {
 }
 
 // Work is what a kernel does: *loop.Kernel, *template.Gemm,
-// *template.Attention or *Host.
+// *template.Attention, *template.AttentionGrad or *Host.
 type Work any
 
 // Check tells what a status word that was set means: an index in Buffer that
@@ -169,6 +169,8 @@ func (k *Kernel) Params() []loop.Param {
 	case *template.Gemm:
 		return w.Params
 	case *template.Attention:
+		return w.Params
+	case *template.AttentionGrad:
 		return w.Params
 	case *Host:
 		return w.Params

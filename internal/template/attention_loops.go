@@ -67,20 +67,11 @@ func (c *attentionLoops) widen(e *loop.Expr) *loop.Expr {
 
 // row computes one query row of one head.
 func (c *attentionLoops) row() []loop.Stmt {
-	index := func(o ir.Op, a, b *loop.Expr) *loop.Expr { return loop.Apply(o, ir.I64, a, b) }
 	k0 := c.first(c.KOffsets, c.KLen)
 	kLen := loop.SubIndex(c.last(c.KOffsets, c.KLen), k0)
 	i := loop.SubIndex(c.Row.Ref(), c.first(c.QOffsets, c.QLen))
 	qLen := loop.SubIndex(c.last(c.QOffsets, c.QLen), c.first(c.QOffsets, c.QLen))
-	own := loop.SubIndex(loop.AddIndex(i, kLen), qLen) // the query's position among the keys
-	from, to := loop.Int(0), kLen
-	if c.Attr.Causal {
-		to = loop.AddIndex(own, loop.Int(1))
-	}
-	if w := c.Attr.Window; w > 0 {
-		from = index(ir.Max, loop.Int(0), loop.AddIndex(own, loop.Int(1-w)))
-		to = index(ir.Min, to, loop.AddIndex(own, loop.Int(w)))
-	}
+	from, to := c.seen(i, qLen, kLen)
 	key := func(v *loop.Var) *loop.Expr { return loop.AddIndex(k0, v.Ref()) }
 	over := func(name string, r loop.Range, body func(v *loop.Var) []loop.Stmt) *loop.Loop {
 		v := &loop.Var{Name: name}
@@ -117,6 +108,22 @@ func (c *attentionLoops) row() []loop.Stmt {
 		body = append(append(body, &loop.Set{Local: c.LSE, Value: c.narrow(lse, c.LSE.DType)}), c.Sums...)
 	}
 	return body
+}
+
+// seen is the range of keys that query i sees, by position in the sequence. It
+// ends below its start where there are none.
+func (c *attentionLoops) seen(i, qLen, kLen *loop.Expr) (from, to *loop.Expr) {
+	index := func(o ir.Op, a, b *loop.Expr) *loop.Expr { return loop.Apply(o, ir.I64, a, b) }
+	own := loop.SubIndex(loop.AddIndex(i, kLen), qLen) // the query's position among the keys
+	from, to = loop.Int(0), kLen
+	if c.Attr.Causal {
+		to = loop.AddIndex(own, loop.Int(1))
+	}
+	if w := c.Attr.Window; w > 0 {
+		from = index(ir.Max, loop.Int(0), loop.AddIndex(own, loop.Int(1-w)))
+		to = index(ir.Min, to, loop.AddIndex(own, loop.Int(w)))
+	}
+	return from, to
 }
 
 // rounded is a weight as the products take it.

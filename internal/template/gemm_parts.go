@@ -12,7 +12,7 @@ import (
 type Part struct {
 	Kernel *loop.Kernel
 	Panel  int
-	names  [partSizes]string
+	names  [PartSizes]string
 }
 
 // PartSize is an argument of a Part, passed as a size by the name that Name
@@ -30,8 +30,12 @@ const (
 	FirstPanel
 	AtSequence
 	AtHead
-	Stride // elements from row to row of the panel
-	partSizes
+	Stride     // elements from row to row of the panel
+	Second     // elements from a matrix in the panel to the one behind it
+	RowsBefore // of queries, in front of the sequence
+	QueryCount // of the sequence
+	KeyCount
+	PartSizes // how many there are
 )
 
 // Name is the symbol that s is bound to.
@@ -67,7 +71,7 @@ func startPart(work *loop.Kernel, params []loop.Param, d ir.DType, name string, 
 	for _, s := range work.Symbols() {
 		b.uses[s.Name] = true
 	}
-	for s, name := range [partSizes]string{"batch", "row0", "row1", "col0", "col1", "k0", "k1", "panel0", "seq", "head", "stride"} {
+	for s, name := range [PartSizes]string{"batch", "row0", "row1", "col0", "col1", "k0", "k1", "panel0", "seq", "head", "stride", "second", "before", "queries", "keys"} {
 		for b.uses[name] { // the model's own symbols come first
 			name = "_" + name
 		}

@@ -94,10 +94,29 @@ func (s *sequences) of(seq int) (r sequenceRows, err error) {
 	return r, nil
 }
 
+// longest is the most queries and keys that a sequence has, or may have where
+// the offsets are not known yet.
+func (s *sequences) longest() (queries, keys int, err error) {
+	if s.qFrom == nil {
+		return s.qLen, s.kLen, nil
+	}
+	if !s.known {
+		return s.queries, s.keys, nil
+	}
+	for seq := range s.count {
+		r, err := s.of(seq)
+		if err != nil {
+			return 0, 0, err
+		}
+		queries, keys = max(queries, r.q1-r.q0), max(keys, r.k1-r.k0)
+	}
+	return queries, keys, nil
+}
+
 // attentionLoops is an attention as loops, which believe what offsets say:
 // they are checked first.
 type attentionLoops struct {
-	work  *template.Attention
+	work  *template.Attention // or the one whose gradient it is
 	loops kernel
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
@@ -20,9 +21,14 @@ type attentionChunk struct {
 // keyRange is the keys that some queries see, by position in the sequence.
 type keyRange struct{ from, to int }
 
-// visible is what query i sees; neither end falls from one query to the next.
 func (s *attentionStep) visible(c *attentionChunk, i int) keyRange {
-	a, n := &s.work.Attr, c.k1-c.k0
+	return visible(&s.work.Attr, c.sequenceRows, i)
+}
+
+// visible is what query i of a sequence sees; neither end falls from one query
+// to the next.
+func visible(a *ir.AttentionAttr, c sequenceRows, i int) keyRange {
+	n := c.k1 - c.k0
 	own := i + n - (c.q1 - c.q0)
 	r := keyRange{0, n}
 	if a.Causal {
@@ -142,14 +148,20 @@ func setPart(p *partCall, c *attentionChunk, head, first, stride int) {
 // columns, a key a column. The kernel writes whole vectors of lanes; those too
 // many reach into the next panel, which is written later.
 func (s *attentionStep) turnKeys(w *attentionWorker, rows unsafe.Pointer, stride, n int) {
-	lanes, width := s.tiles.lanes, s.tiles.width()
-	w.turn.LDTo = uintptr(4 * width)
+	turnColumns(s.inner, s.tiles, &w.turn, w.keys, rows, s.element*stride, s.steps(s.work.Width), n)
+}
+
+// turnColumns packs n rows that lie stride bytes apart: each becomes a column of
+// so many steps.
+func turnColumns(inner *attentionSet, tiles *tileSet, turn *x86.TurnRowsArgs, to, rows unsafe.Pointer, stride, steps, n int) {
+	lanes, width := tiles.lanes, tiles.width()
+	turn.LDTo = uintptr(4 * width)
 	for j := 0; j < n; j += lanes {
 		for l := range lanes {
-			w.turn.Rows[l] = unsafe.Add(rows, s.element*stride*min(j+l, n-1))
+			turn.Rows[l] = unsafe.Add(rows, stride*min(j+l, n-1))
 		}
-		w.turn.To = unsafe.Add(w.keys, 4*(j/width*width*s.steps(s.work.Width)+j%width))
-		jit.Call(s.inner.turnRows, unsafe.Pointer(&w.turn))
+		turn.To = unsafe.Add(to, 4*(j/width*width*steps+j%width))
+		jit.Call(inner.turnRows, unsafe.Pointer(turn))
 	}
 }
 

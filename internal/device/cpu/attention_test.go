@@ -29,9 +29,10 @@ type attentionTest struct {
 	special         float64
 	symbolic        bool
 	computedOffsets bool
-	sums            bool // the second output is wanted
-	short           bool // q, k and v are widened from bf16
-	stored          bool // merged and short: they lie in memory as bf16
+	sums            bool  // the second output is wanted
+	short           bool  // q, k and v are widened from bf16
+	stored          bool  // merged and short: they lie in memory as bf16
+	grads           []int // of the gradient, the outputs that are wanted
 
 	b      *ir.Builder
 	values map[string][]byte
@@ -41,8 +42,8 @@ type attentionTest struct {
 }
 
 func (a *attentionTest) String() string {
-	return fmt.Sprintf("%+v heads %d/%d width %d/%d q %v k %v %s special %v symbolic %v computed %v sums %v short %v",
-		a.attr, a.heads, a.kvHeads, a.width, a.vWidth, a.qLens, a.kLens, a.layout, a.special, a.symbolic, a.computedOffsets, a.sums, a.short)
+	return fmt.Sprintf("%+v heads %d/%d width %d/%d q %v k %v %s special %v symbolic %v computed %v sums %v short %v gradients %v",
+		a.attr, a.heads, a.kvHeads, a.width, a.vWidth, a.qLens, a.kLens, a.layout, a.special, a.symbolic, a.computedOffsets, a.sums, a.short, a.grads)
 }
 
 func must[T any](v T, err error) T {
@@ -152,11 +153,31 @@ func (a *attentionTest) build(rng *rand.Rand) {
 	if a.sums {
 		outs = append(outs, must(a.b.Add(ir.Get, ir.Attr{Out: 1}, n)))
 	}
+	if a.grads != nil {
+		outs = a.gradients(rng, n)
+	}
 	a.g = a.b.Finish(outs...)
 	a.leaves = nil
 	for _, l := range a.g.Leaves {
 		a.leaves = append(a.leaves, a.values[l.Name])
 	}
+}
+
+// gradients are those that are wanted of an attention, with what is asked of its
+// results.
+func (a *attentionTest) gradients(rng *rand.Rand, n *ir.Node) (outs []*ir.Node) {
+	count := func(s ir.Shape) int { return must(s.Numel().Eval(a.env)) }
+	lse := must(a.b.Add(ir.Get, ir.Attr{Out: 1}, n))
+	dout := a.leaf("dout", ir.F32, n.Shape, a.floats(rng, count(n.Shape)))
+	if a.layout == "negated" {
+		dout = must(a.b.Add(ir.Neg, ir.Attr{}, dout))
+	}
+	delta := a.leaf("delta", ir.F32, lse.Shape, a.floats(rng, count(lse.Shape)))
+	g := must(a.b.Add(ir.AttentionGrad, ir.Attr{Attention: &a.attr}, append(n.In[:len(n.In):len(n.In)], lse, dout, delta)...))
+	for _, i := range a.grads {
+		outs = append(outs, must(a.b.Add(ir.Get, ir.Attr{Out: i}, g)))
+	}
+	return outs
 }
 
 // rows is an operand [rows, heads, width].

@@ -139,7 +139,7 @@ func numberLeaves(g *ir.Graph) *ir.Graph {
 // templates are the anchors with a kernel of their own; looped those that the
 // scheduler lowers to loops. All others are replaced by their definitions.
 var (
-	templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.Sort: true}
+	templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true, ir.Sort: true}
 	looped    = map[ir.Op]bool{ir.Scan: true, ir.SegmentIDs: true, ir.SegmentReduce: true}
 )
 
@@ -209,6 +209,8 @@ func work(k *schedule.Kernel) fmt.Stringer {
 		return w.Loops()
 	case *template.Attention:
 		return w.Loops()
+	case *template.AttentionGrad:
+		return w.Loops()
 	case *schedule.Host:
 		return w
 	}
@@ -236,6 +238,8 @@ func (c *compiler) kernel(k *schedule.Kernel) (kernel, error) {
 		made, err = compileGemm(c, w)
 	case *template.Attention:
 		made, err = compileAttention(c, w)
+	case *template.AttentionGrad:
+		made, err = compileGradient(c, w)
 	case *schedule.Host:
 		made, err = compileSort(w)
 	default:

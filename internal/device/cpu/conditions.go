@@ -40,7 +40,7 @@ func conditionsOf(g *ir.Graph) conditions {
 			c.cut(n.Op, n.In[0], n.Shape[0])
 		case n.Op == ir.SegmentReduce:
 			c.cut(n.Op, n.In[1], n.In[0].Shape[0])
-		case n.Op == ir.Attention && n.Attr.Attention.Ragged:
+		case n.Attr.Attention != nil && n.Attr.Attention.Ragged:
 			c.cut(n.Op, n.In[3], n.In[0].Shape[0])
 			c.cut(n.Op, n.In[4], n.In[1].Shape[0])
 		}

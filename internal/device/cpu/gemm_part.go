@@ -16,7 +16,7 @@ import (
 type part struct {
 	*template.Part
 	symbols []ir.Symbol
-	at      [template.Stride + 1]int // of each PartSize among symbols, -1 if unused
+	at      [template.PartSizes]int // of each PartSize among symbols, -1 if unused
 
 	slab   *slab
 	offset int

@@ -82,6 +82,12 @@ func (m *module) cost(run *device.KernelRun, s jit.Step, env ir.Env) {
 		if a, ok := s.(*attentionStep); ok {
 			run.Products, run.Format = a.multiplications(), formatNames[a.format]
 		}
+	case *template.AttentionGrad:
+		k = work.Loops()
+		cost = traffic(k)
+		if a, ok := s.(*gradientStep); ok {
+			run.Products, run.Format = a.multiplications(), formatNames[template.Single]
+		}
 	default:
 		return
 	}

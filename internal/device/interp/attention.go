@@ -50,9 +50,13 @@ func newAttention(c *call) (*attentionCase, error) {
 		}
 	}
 	if a.Mask {
-		m := c.in[len(c.in)-1]
+		last := len(c.in) - 1
+		if c.Op == ir.AttentionGrad {
+			last -= ir.GradOperands
+		}
+		m := c.in[last]
 		a.mask, a.maskShape, a.maskStep = m.float64s(), m.shape, strides(m.shape)
-		for i, d := range c.In[len(c.in)-1].Shape {
+		for i, d := range c.In[last].Shape {
 			if d.IsConst(1) {
 				a.maskStep[i] = 0
 			}

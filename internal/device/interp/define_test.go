@@ -140,7 +140,11 @@ func offsetsOf(g *graph, rng *rand.Rand, segments, rows int) *ir.Node {
 	return of(g, cuts)
 }
 
-func TestDefinitionOfAttention(t *testing.T) {
+func TestDefinitionOfAttention(t *testing.T) { checkAttentions(t, ir.Attention) }
+
+func TestDefinitionOfAttentionGrad(t *testing.T) { checkAttentions(t, ir.AttentionGrad) }
+
+func checkAttentions(t *testing.T, op ir.Op) {
 	for seed := range uint64(200) {
 		checkDefinition(t, seed, testEnv, func(g *graph, rng *rand.Rand) *ir.Node {
 			dt := anchorTypes[rng.IntN(4)]
@@ -155,7 +159,7 @@ func TestDefinitionOfAttention(t *testing.T) {
 			width, vWidth := ir.N(1+rng.IntN(8)), ir.N(1+rng.IntN(8))
 			b, heads, keyHeads := ir.N(1+rng.IntN(3)), ir.N(kv*repeat), ir.N(kv)
 			tq, s := []ir.Dim{ir.N(1 + rng.IntN(9)), symA}[rng.IntN(2)], []ir.Dim{ir.N(1 + rng.IntN(9)), symB, symNone}[rng.IntN(3)]
-			special := rng.IntN(5) == 0
+			special := rng.IntN(5) == 0 && op == ir.Attention // of a gradient nearly all would be open
 			in := []*ir.Node{
 				randomInput(g, rng, dt, special, b, heads, tq, width),
 				randomInput(g, rng, dt, false, b, keyHeads, s, width),
@@ -185,7 +189,19 @@ func TestDefinitionOfAttention(t *testing.T) {
 				}
 				in = append(in, randomInput(g, rng, dt, rng.IntN(3) == 0, shape...))
 			}
-			return g.add(ir.Attention, ir.Attr{Attention: a}, in...)
+			if op == ir.AttentionGrad {
+				rows := []ir.Dim{b, heads, tq}
+				if a.Ragged {
+					rows = []ir.Dim{tq, heads}
+				}
+				sums := ir.F32
+				if dt == ir.F64 {
+					sums = dt
+				}
+				in = append(in, randomInput(g, rng, sums, false, rows...),
+					randomInput(g, rng, dt, false, append(rows[:len(rows):len(rows)], vWidth)...), randomInput(g, rng, sums, false, rows...))
+			}
+			return g.add(op, ir.Attr{Attention: a}, in...)
 		})
 	}
 }

@@ -49,6 +49,7 @@ var rules = map[ir.Op]rule{
 	ir.MatMul:        {eval: run0(kernels.matMul), wide: true, bound: boundMatMul},
 	ir.Conv:          {eval: run0(kernels.conv), wide: true, bound: boundConv},
 	ir.Attention:     {eval: attention, wide: true, bound: boundAttention},
+	ir.AttentionGrad: {eval: attentionGrad, wide: true, bound: boundAttentionGrad},
 	ir.Sort:          {eval: run0(kernels.sort), wide: true, bound: boundSort},
 	ir.Scan:          {eval: run0(kernels.scan), wide: true, bound: boundScan},
 	ir.SegmentIDs:    {eval: segmentIDs},

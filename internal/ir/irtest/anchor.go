@@ -112,7 +112,7 @@ func conv(g *generator, op ir.Op) *value {
 	return g.sum(op, ir.Attr{Conv: c}, depth, g.operand(d, x), g.operand(d, w))
 }
 
-// attention draws dense and ragged ones; never with Integers, for exponentials
+// attention draws dense and ragged ones, and gradients of them; never with Integers, for exponentials
 // are not whole.
 func attention(g *generator, op ir.Op) *value {
 	d := g.dtype(isFloat)
@@ -155,6 +155,22 @@ func attention(g *generator, op ir.Op) *value {
 			}
 		}
 		in = append(in, g.operand(d, maskShape))
+	}
+	if op == ir.AttentionGrad || g.Ops == nil && g.rng.IntN(3) == 0 {
+		op = ir.AttentionGrad
+		rows := in[0].n.Shape[:len(in[0].n.Shape)-1]
+		sums := ir.F32
+		if d == ir.F64 {
+			sums = d
+		}
+		in = append(in, g.operand(sums, rows), g.operand(d, append(rows[:len(rows):len(rows)], vWidth)), g.operand(sums, rows))
+		n := g.add(op, ir.Attr{Attention: a}, in...)
+		var last *value
+		for _, out := range g.rng.Perm(op.Outputs())[:1+g.rng.IntN(op.Outputs())] {
+			last = g.add(ir.Get, ir.Attr{Out: out}, n)
+			last.exact = false
+		}
+		return last
 	}
 	return g.either(g.add(op, ir.Attr{Attention: a}, in...), false, false)
 }

@@ -21,7 +21,7 @@ func init() {
 		ir.Reshape: reshape, ir.Permute: permute, ir.Expand: expand, ir.Pad: pad, ir.Slice: slice,
 		ir.Flip: flip, ir.Window: window, ir.Concat: concat,
 		ir.Gather: gather, ir.Scatter: scatter, ir.Contiguous: contiguous,
-		ir.MatMul: matmul, ir.Conv: conv, ir.Attention: attention, ir.Sort: sorted, ir.Scan: scan,
+		ir.MatMul: matmul, ir.Conv: conv, ir.Attention: attention, ir.AttentionGrad: attention, ir.Sort: sorted, ir.Scan: scan,
 		ir.SegmentIDs: segmentIDs, ir.SegmentReduce: segmentReduce,
 		ir.Assign: assign,
 	}

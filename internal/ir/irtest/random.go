@@ -97,7 +97,8 @@ func newGenerator(rng *rand.Rand, c Config) *generator {
 	}
 	g.allowed[ir.Bool] = true
 	for _, op := range ir.Ops() {
-		if drawers[op] != nil && (c.Ops == nil || slices.Contains(c.Ops, op)) {
+		any := c.Ops == nil && op != ir.AttentionGrad // which attention draws then
+		if drawers[op] != nil && (any || slices.Contains(c.Ops, op)) {
 			g.ops = append(g.ops, op)
 		}
 	}
