@@ -22,9 +22,9 @@ var scheduleDefects = []Defect{
 		Package: "internal/schedule", Run: "TestRandomLayouts",
 	},
 	{
-		Name: "values-have-the-width-of-keys", File: "internal/schedule/anchors.go",
-		Old:     "at(length, o.node.Shape[width])",
-		New:     "at(length, q.Shape[width])",
+		Name: "values-have-the-width-of-keys", File: "internal/schedule/attention.go",
+		Old:     "b.attentionIndex(t, o.node.Shape)",
+		New:     "b.attentionIndex(t, q.Shape)",
 		Package: "internal/device/cpu", Run: "TestConformance",
 	},
 	{

@@ -33,6 +33,7 @@ type attentionTest struct {
 	short           bool  // q, k and v are widened from bf16
 	stored          bool  // merged and short: they lie in memory as bf16
 	grads           []int // of the gradient, the outputs that are wanted
+	alone           bool  // its logsumexp is given, no attention is computed
 
 	b      *ir.Builder
 	values map[string][]byte
@@ -168,6 +169,9 @@ func (a *attentionTest) build(rng *rand.Rand) {
 func (a *attentionTest) gradients(rng *rand.Rand, n *ir.Node) (outs []*ir.Node) {
 	count := func(s ir.Shape) int { return must(s.Numel().Eval(a.env)) }
 	lse := must(a.b.Add(ir.Get, ir.Attr{Out: 1}, n))
+	if a.alone {
+		lse = a.leaf("lse", ir.F32, lse.Shape, a.floats(rng, count(lse.Shape)))
+	}
 	dout := a.leaf("dout", ir.F32, n.Shape, a.floats(rng, count(n.Shape)))
 	if a.layout == "negated" {
 		dout = must(a.b.Add(ir.Neg, ir.Attr{}, dout))
