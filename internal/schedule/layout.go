@@ -71,7 +71,7 @@ func (s *partition) readers(n *ir.Node) (all []*ir.Node, plain bool) {
 	}
 	return all, !slices.ContainsFunc(all, func(u *ir.Node) bool {
 		switch u.Op {
-		case ir.MatMul, ir.Attention, ir.Conv:
+		case ir.MatMul, ir.Attention, ir.AttentionGrad, ir.Conv:
 			return false
 		case ir.Gather, ir.Scatter, ir.ArgMax, ir.ArgMin:
 			return true
