@@ -1,6 +1,7 @@
 package sinter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,24 @@ type compiled struct {
 // Program is a compiled graph. It may run from many goroutines at once.
 type Program struct {
 	*compiled
-	leaves  []ir.Leaf // with storages
-	outputs []output
-	users   users
-	cleanup runtime.Cleanup // releases what nobody closed
+	leaves                 []ir.Leaf // with storages
+	outputs                []output
+	inputs                 []int        // leaves that are inputs
+	variables              []*Variable  // by leaf; nil: something else
+	assigns                []*Variable  // by output of the compiled graph; nil: no assignment
+	assigned               []assignment // in the order in which all programs lock variables
+	readsVariables, ragged bool         // a symbol is the last of offsets
+	lends                  bool         // the storages of assigned variables go to tensors
+	users                  users
+	spare                  spare
+	cleanup                runtime.Cleanup // releases what nobody closed
+}
+
+// assignment is a variable that a program assigns.
+type assignment struct {
+	variable     *Variable
+	leaf, output int  // of the compiled graph
+	inPlace      bool // the device may write over the old version
 }
 
 // output says where a result comes from: from output at of the compiled graph,
@@ -95,8 +110,39 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{compiled: c, leaves: leaves, outputs: outputs}
+	p.prepare()
 	p.cleanup = runtime.AddCleanup(p, release, c)
 	return p, nil
+}
+
+// prepare finds what every run asks for.
+func (p *Program) prepare() {
+	p.variables = make([]*Variable, len(p.leaves))
+	found := map[string]bool{}
+	for i, l := range p.leaves {
+		if v, ok := l.Storage.(*Variable); ok {
+			p.variables[i] = v
+			p.readsVariables = true
+		} else if l.Kind == ir.Input {
+			p.inputs = append(p.inputs, i)
+			for _, d := range l.Type.Shape {
+				if s, _, ok := d.SymbolPlus(); ok {
+					found[s.Name] = true
+				}
+			}
+		}
+	}
+	p.ragged = slices.ContainsFunc(p.symbols, func(s ir.Symbol) bool { return !found[s.Name] })
+	inPlace := p.module.Info().InPlace
+	p.assigns = make([]*Variable, len(p.graph.Outputs))
+	for i, n := range p.graph.Outputs {
+		if n.Op == ir.Assign {
+			v := p.variables[n.Attr.Leaf]
+			p.assigns[i] = v
+			p.assigned = append(p.assigned, assignment{v, n.Attr.Leaf, i, inPlace != nil && inPlace[i]})
+		}
+	}
+	slices.SortFunc(p.assigned, func(a, b assignment) int { return cmp.Compare(a.variable.id, b.variable.id) })
 }
 
 // split separates what is compiled from what it is bound to: leaves without

@@ -24,12 +24,46 @@ func Values[T Elem](ctx context.Context, x Tensor) ([]T, error) {
 		var zero T
 		return nil, fmt.Errorf("values of %v asked for as %T: use Cast(%v)", x.v.DType, zero, dt)
 	}
+	if v := x.v.expr.Load().variable; v != nil {
+		return variableValues[T](ctx, v)
+	}
 	stores, err := resolve(ctx, []*value{x.v})
 	if err != nil {
 		return nil, err
 	}
+	return elements[T](ctx, stores[0])
+}
+
+// variableValues reads the version of v that was committed last, which a run
+// cannot overwrite meanwhile.
+func variableValues[T Elem](ctx context.Context, v *Variable) ([]T, error) {
+	if ctx == nil {
+		return nil, errNilContext
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if v.version.Load() == nil {
+		d, err := deviceFrom(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.current(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	var version [1]*storage
+	if err := versions(ctx, []*Variable{v}, version[:]); err != nil {
+		return nil, err
+	}
+	defer version[0].done()
+	return elements[T](ctx, version[0])
+}
+
+// elements copies values out.
+func elements[T Elem](ctx context.Context, s *storage) ([]T, error) {
 	var out []T
-	err = stores[0].read(ctx, func(b []byte) error {
+	err := s.read(ctx, func(b []byte) error {
 		var zero T
 		out = make([]T, len(b)/int(unsafe.Sizeof(zero)))
 		copy(bytesOf(out), b)
@@ -94,19 +128,12 @@ func resolveOn(ctx context.Context, d *Device, values []*value) ([]*storage, err
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range g.graph.Leaves {
-		if l.Kind == ir.Input {
-			return nil, fmt.Errorf("input %q has no value here: use Compile and Program.Run", l.Name)
-		}
-	}
-	if s := g.graph.Symbols(); len(s) > 0 {
-		return nil, fmt.Errorf("size %q has no value here: use Compile and Program.Run", s[0].Name)
-	}
-	p, err := compile(ctx, g, Options{Device: d})
+	p, err := compileValues(ctx, d, g)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
+	p.lends = true
 	stores, err := p.run(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -121,4 +148,17 @@ func resolveOn(ctx context.Context, d *Device, values []*value) ([]*storage, err
 		}
 	}
 	return stores, nil
+}
+
+// compileValues compiles a graph that has to do without inputs.
+func compileValues(ctx context.Context, d *Device, g *Graph) (*Program, error) {
+	for _, l := range g.graph.Leaves {
+		if l.Kind == ir.Input {
+			return nil, fmt.Errorf("input %q has no value here: use Compile and Program.Run", l.Name)
+		}
+	}
+	if s := g.graph.Symbols(); len(s) > 0 {
+		return nil, fmt.Errorf("size %q has no value here: use Compile and Program.Run", s[0].Name)
+	}
+	return compile(ctx, g, Options{Device: d})
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // storage is the values of one tensor: in the host's memory, on devices, or
-// both. Its content never changes. Device buffers are freed when the garbage
+// both. Its content never changes, but for a variable's that nobody else has. Device buffers are freed when the garbage
 // collector finds that nothing refers to the storage.
 type storage struct {
 	ir.Type // static
@@ -37,9 +37,12 @@ type memory struct {
 	buffers map[*Device]device.Buffer
 	counted int64 // bytes that a device allocated, as told to pressure
 	kept    bool  // a variable's: not to be released
+	shared  bool  // a tensor has it too: it must stay as it is
+	written bool  // a run writes the next version over it; guarded by commits
 
 	users    int  // reads and runs that are going on
 	released bool // to be freed by the last of them
+	retired  bool // likewise, but they may begin further uses
 }
 
 func newStorage(dt DType, shape []int, host []byte) *storage {
@@ -97,6 +100,45 @@ func (m *memory) keep() {
 	m.mu.Unlock()
 }
 
+// share has the content stay as it is for good.
+func (m *memory) share() {
+	m.mu.Lock()
+	m.shared = true
+	m.mu.Unlock()
+}
+
+// use begins a use that done ends; false for values that are gone.
+func (m *memory) use() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.released {
+		m.users++
+	}
+	return !m.released
+}
+
+// lone tells whether the values lie in memory of d that nobody has but the
+// caller, who has begun a use.
+func (m *memory) lone(d *Device) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.shared && m.users == 1 && m.counted > 0 && m.owned == nil && len(m.buffers) == 1 && m.buffers[d] != nil
+}
+
+// retire gives a version that a variable had back, unless somebody else has it.
+// Who uses it already does so as if it were there for good.
+func (m *memory) retire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shared || m.counted == 0 {
+		return
+	}
+	m.retired = true
+	if m.users == 0 {
+		m.forget()
+	}
+}
+
 // release is free for values that a device made and no variable holds; whoever
 // uses them already gets to the end.
 func (m *memory) release() {
@@ -113,6 +155,7 @@ func (m *memory) release() {
 
 // forget frees what was released. The caller holds mu.
 func (m *memory) forget() {
+	m.released = true
 	m.host, m.owned = nil, nil // it may be the buffer itself
 	m.drop()
 }
@@ -121,7 +164,7 @@ func (m *memory) forget() {
 func (m *memory) done() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.users--; m.users == 0 && m.released {
+	if m.users--; m.users == 0 && (m.released || m.retired) {
 		m.forget()
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -25,10 +25,6 @@ type Variable struct {
 }
 
 var variableCount atomic.Int64
-
-// commits makes the variables that one run assigns change all at once for
-// runs that read several.
-var commits sync.RWMutex
 
 // turn is a mutex that can be waited for under a context.
 type turn chan struct{}
@@ -126,11 +122,45 @@ func (v *Variable) current(ctx context.Context, d *Device) (*storage, error) {
 	if s := v.version.Load(); s != nil {
 		return s, nil
 	}
-	stores, err := resolveOn(ctx, d, []*value{v.init})
+	s, err := v.compute(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("first value of variable %q: %w", v.name, err)
 	}
-	stores[0].keep()
-	v.version.Store(stores[0])
+	s.keep()
+	v.version.Store(s)
+	v.init = nil // or its memory would stay beside that of later versions
+	return s, nil
+}
+
+// compute makes the first version. Where that is more than looking up a tensor
+// the memory is the variable's alone; the tensor that it was made from stays
+// an expression, for whoever has it.
+func (v *Variable) compute(ctx context.Context, d *Device) (*storage, error) {
+	if s := v.init.expr.Load().store; s != nil {
+		s.share()
+		return s, nil
+	}
+	g, err := captureValues([]*value{v.init})
+	if err != nil {
+		return nil, err
+	}
+	assigns := slices.ContainsFunc(g.graph.Nodes, func(n *ir.Node) bool { return n.Op == ir.Assign })
+	if assigns || len(g.graph.Outputs) != 1 || g.graph.Outputs[0].Op.HasLeaf() {
+		stores, err := resolveOn(ctx, d, []*value{v.init})
+		if err != nil {
+			return nil, err
+		}
+		stores[0].share()
+		return stores[0], nil
+	}
+	p, err := compileValues(ctx, d, g)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	stores, err := p.run(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
 	return stores[0], nil
 }

@@ -39,14 +39,18 @@ type Info struct {
 	CodeBytes int
 	// Generic lists kernels that run without generated code.
 	Generic []string
+	// InPlace tells of each output whether it may be bound to the buffer of the
+	// variable that it assigns. A run that fails or is cancelled has then
+	// written none of them, unless the error says so. Nil: none may.
+	InPlace []bool
 }
 
 // Bound is one run: a module with its sizes and buffers.
 type Bound struct {
 	Module  Module
 	Env     ir.Env   // values of the graph's symbols
-	Leaves  []Buffer // by number in Graph.Leaves; none is written
-	Outputs []Buffer // by number in Graph.Outputs, of the right size, distinct from all leaves
+	Leaves  []Buffer // by number in Graph.Leaves; none is written but those that are outputs too
+	Outputs []Buffer // by number in Graph.Outputs, of the right size, distinct from all leaves but as Info.InPlace says
 	Record  Recorder // nil: the run is not timed; a device that cannot ignores it
 }
 

@@ -25,6 +25,15 @@ func (m *Memory) Bytes() []byte { return m.data }
 // Len is the number of bytes asked for.
 func (m *Memory) Len() int { return len(m.data) }
 
+// Mapped is the bytes outside the Go heap that the block takes, as Stats
+// counts them.
+func (m *Memory) Mapped() int {
+	if m.block == nil {
+		return 0
+	}
+	return len(m.block.data)
+}
+
 // Pointer is the address of the first byte, nil after Close and where Len is 0.
 func (m *Memory) Pointer() unsafe.Pointer {
 	if len(m.data) == 0 {

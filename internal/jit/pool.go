@@ -11,7 +11,7 @@ import (
 
 // Step is one kernel of a plan: independent tasks, done in any order.
 type Step interface {
-	// Tasks is the number of tasks. A run asks once, before its first step.
+	// Tasks is the number of tasks, the same whenever a run asks.
 	Tasks() int
 	// Do does one task. No two tasks run with the same worker at once, and
 	// worker is below the run's threads, so it may index scratch memory. Do must
@@ -81,7 +81,7 @@ func (s funcStep) Do(worker, task int) error { return s.f(worker, task) }
 // The first error ends the run: of a task, of ctx (looked at before every
 // task), or of a panic or memory fault in a task (PanicError, FaultError).
 func (p *Pool) RunSteps(ctx context.Context, steps []Step, threads int) error {
-	if threads == 1 {
+	if threads == 1 || !slices.ContainsFunc(steps, func(s Step) bool { return uint(s.Tasks()) > 1 }) {
 		return runAlone(ctx, steps)
 	}
 	procs := runtime.GOMAXPROCS(0)

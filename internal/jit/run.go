@@ -44,7 +44,7 @@ type cacheLine [128]byte
 
 const stepShift = 32
 
-// countTasks asks each step for its tasks once.
+// countTasks asks each step for its tasks.
 func countTasks(steps []Step) (counts []uint32, most int, err error) {
 	counts = make([]uint32, len(steps))
 	for i, s := range steps {

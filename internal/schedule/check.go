@@ -37,7 +37,43 @@ func (p *Plan) Check() error {
 			return fmt.Errorf("kernel %d %s %w", i, k.Name, err)
 		}
 	}
-	return p.checkOutputs(written)
+	return errors.Join(p.checkOutputs(written), p.checkCommits())
+}
+
+// checkCommits verifies that no kernel reads an old value of a variable behind
+// the one that writes the new one in its place, and that nothing can fail by
+// then.
+func (p *Plan) checkCommits() error {
+	gone := map[int]int{} // leaves that are overwritten, by which kernel
+	for i, k := range p.Kernels {
+		writes := map[int]int{}
+		for j, prm := range k.Params() {
+			a := k.Args[j]
+			if a < 0 {
+				continue
+			}
+			if w, ok := gone[a]; ok && prm.Use == loop.Read {
+				return fmt.Errorf("kernel %d %s reads b%d, which kernel %d has overwritten", i, k.Name, a, w)
+			}
+			if b := p.Buffers[a]; prm.Use != loop.Read && b.Kind == OutputBuffer && p.inPlace(b.Number) >= 0 {
+				writes[p.inPlace(b.Number)] = j
+			}
+		}
+		if len(writes) > 0 && i < p.Commit {
+			return fmt.Errorf("kernel %d %s overwrites a variable, kernels before %d may fail", i, k.Name, p.Commit)
+		}
+		if i >= p.Commit && len(k.Checks) > 0 {
+			return fmt.Errorf("kernel %d %s may fail when variables have been overwritten", i, k.Name)
+		}
+		for leaf, to := range writes {
+			gone[leaf] = i
+			from := slices.Index(k.Args, leaf)
+			if work, _ := loopsOf(k); work == nil || from >= 0 && !readsOwn(work, from, to) {
+				return fmt.Errorf("kernel %d %s reads elements of b%d that it may have overwritten", i, k.Name, leaf)
+			}
+		}
+	}
+	return nil
 }
 
 // checkArgs verifies that the arguments of k are what its work takes.

@@ -294,7 +294,7 @@ func (s *partition) joinRows(n *ir.Node) *group {
 	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if !g.rows || !agree(g.origin, s.origin[n.ID]) || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+		if !g.rows || !agree(g.origin, s.origin[n.ID]) || g.before(n) || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
 			continue
 		}
 		if g.split && !s.splitMember(n, g) {
@@ -309,6 +309,13 @@ func (s *partition) joinRows(n *ir.Node) *group {
 		}
 	}
 	return nil
+}
+
+// before tells whether n is computed again, by a Checkpoint, long after members
+// of g: in one kernel with them it would be kept instead.
+func (g *group) before(n *ir.Node) bool {
+	region := n.Attr.Region
+	return region != 0 && slices.ContainsFunc(g.members, func(m *ir.Node) bool { return m.Attr.Region != region })
 }
 
 // operations adds what computing n takes, as far as it is not in memory, to a
@@ -526,7 +533,7 @@ func (s *partition) joinPointwise(n *ir.Node) *group {
 	s.operations(n, more)
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || !g.full.Equal(n.Shape) || !elementwise(g.members[0]) {
+		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || g.before(n) || !g.full.Equal(n.Shape) || !elementwise(g.members[0]) {
 			continue
 		}
 		if g.fits(more) && s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {

@@ -17,6 +17,11 @@ type Plan struct {
 	Graph   *ir.Graph
 	Buffers []Buffer
 	Kernels []*Kernel
+	// InPlace is, for each output, the variable (by number in Graph.Leaves)
+	// whose memory may be bound to the output too, or -1. If it is for any, all
+	// must be well when kernel Commit begins: from there on nothing fails.
+	InPlace []int
+	Commit  int
 }
 
 // BufferKind says who owns a buffer's memory.
@@ -79,7 +84,8 @@ func (h *Host) String() string {
 // "split" (reductions to few results in parts), "epilogue" (work after an
 // anchor), "constants" (what depends on weights alone is computed once),
 // "layout" (values lie in memory in the order in which products read them),
-// "pack-memory" (temps share memory), and "stagger" (passes over rows share a
+// "free-early" (kernels that free memory run early), "pack-memory" (temps share
+// memory), "in-place" (variables change where they lie), and "stagger" (passes over rows share a
 // loop), which devices look at.
 type Options struct {
 	NoOpt []string
@@ -91,7 +97,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "pack-memory", "stagger"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "free-early", "pack-memory", "in-place", "stagger"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {
@@ -112,6 +118,13 @@ func Build(g *ir.Graph, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.on("free-early") {
+		p.orderForMemory()
+	}
+	p.Commit = len(p.Kernels)
+	if o.on("in-place") {
+		p.commits()
+	}
 	p.lifetimes()
 	return p, nil
 }
@@ -127,6 +140,9 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, "leaf %d %q", buf.Number, p.Graph.Leaves[buf.Number].Name)
 		case OutputBuffer:
 			fmt.Fprintf(&b, "output %d", buf.Number)
+			if p.inPlace(buf.Number) >= 0 {
+				fmt.Fprintf(&b, " in place of b%d", p.inPlace(buf.Number))
+			}
 		case TempBuffer:
 			fmt.Fprintf(&b, "temp live %d-%d", buf.First, buf.Last)
 		case ConstantBuffer:
@@ -159,6 +175,14 @@ func (p *Plan) String() string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// inPlace is the leaf that an output may overwrite, or -1.
+func (p *Plan) inPlace(output int) int {
+	if p.InPlace == nil {
+		return -1
+	}
+	return p.InPlace[output]
 }
 
 // Params are the buffers that the kernel's work takes.

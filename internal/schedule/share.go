@@ -14,6 +14,11 @@ const (
 	divideCost     = 3
 	functionCost   = 10
 	recomputeLimit = 6
+	// A value of farBytes goes through memory, which takes as long as farLimit:
+	// a tanh and what leads to it. It is kept for a long time, too, where its
+	// gradient needs it.
+	farBytes = 1 << 20
+	farLimit = 24
 	// tinyPart of the memory that may be kept beside weights is nothing: what
 	// takes less is kept at any cost above a load.
 	tinyPart = 32
@@ -110,8 +115,11 @@ func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	case n.Op == ir.Concat || kernels < 2 && !again || s.constant(n):
 		return false
 	}
-	c := s.cost(n)
-	return kernels > 1 && c > recomputeLimit || again && c > functionCost
+	c, limit := s.cost(n), recomputeLimit
+	if bytes, static := s.bytes(n).Const(); static && bytes >= farBytes {
+		limit = farLimit
+	}
+	return kernels > 1 && c > limit || again && c > functionCost
 }
 
 // spares tells whether the kernel of u, which reads n, does not compute all of

@@ -86,6 +86,10 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 		return nil, err
 	}
 	m.graph, m.conditions = numberLeaves(g), conditionsOf(g)
+	m.info.InPlace = make([]bool, len(g.Outputs))
+	for i, leaf := range plan.InPlace {
+		m.info.InPlace[i] = leaf >= 0
+	}
 	return m, nil
 }
 
@@ -178,6 +182,9 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 		m.kernels = append(m.kernels, code)
 		if !k.Constant {
 			m.each = append(m.each, len(m.kernels)-1)
+			if len(m.kernels) <= plan.Commit {
+				m.early = len(m.each)
+			}
 		}
 		if o.Trace != nil {
 			fmt.Fprintf(&loops, "%v\n", work(k))

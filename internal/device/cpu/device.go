@@ -60,6 +60,7 @@ type Device struct {
 	firstCache int          // bytes of a core
 	alloc      jit.Allocator
 	pool       jit.Pool
+	idle       atomic.Int64 // bytes that programs keep for their next runs
 	closed     atomic.Bool
 }
 
@@ -114,7 +115,8 @@ func (d *Device) workers() int {
 // Stats counts memory outside the Go heap.
 func (d *Device) Stats() device.MemStats {
 	s := d.alloc.Stats()
-	return device.MemStats{Allocated: s.Live, Cached: s.Cached, Peak: s.Peak}
+	idle := d.idle.Load()
+	return device.MemStats{Allocated: s.Live - idle, Cached: s.Cached + idle, Peak: s.Peak}
 }
 
 // Close ends idle workers and gives cached memory back.

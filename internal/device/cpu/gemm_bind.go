@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"unsafe"
+	"weak"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/jit"
@@ -35,12 +36,56 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
-	if s.packedB == nil {
+	if s.packedB != nil {
+		s.lastB = weak.Make(s.packedB)
+		for _, param := range k.constY.loads {
+			s.fromB = append(s.fromB, r.params[param].id)
+		}
+	} else {
 		if s.directB = k.yRows && s.worthDirect(); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
 	}
 	return s, s.memory(r)
+}
+
+// move puts new addresses into the parts' arguments; s.ptrs has them already. A
+// packed Y is that of the last run where that was made of the same buffers.
+func (s *gemmStep) move(r *binding, moved bool) bool {
+	if s.tasks() == 0 {
+		return true
+	}
+	if s.fromB != nil {
+		for i, param := range s.kernel.constY.loads {
+			if r.params[param].id != s.fromB[i] {
+				return false
+			}
+		}
+		if s.packedB = s.lastB.Value(); s.packedB == nil {
+			return false
+		}
+	}
+	if !moved {
+		return true
+	}
+	for i := range s.workers {
+		w := &s.workers[i]
+		for _, c := range []*partCall{w.packX, w.packY, w.finish} {
+			if c != nil && !c.move(r.ptrs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rest drops pointers: what is packed belongs to the weights.
+func (s *gemmStep) rest() {
+	s.packedB = nil
+	for i := range s.workers {
+		g := &s.workers[i].args
+		g.A, g.B, g.C, g.Ahead, g.Beside = nil, nil, nil, nil, nil
+	}
 }
 
 // tile is the tile for a product.

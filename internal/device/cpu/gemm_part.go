@@ -116,6 +116,19 @@ func (p *part) call(r *binding, spill unsafe.Pointer) (*partCall, error) {
 	return c, nil
 }
 
+// move puts new addresses in; false for closures.
+func (c *partCall) move(ptrs []unsafe.Pointer) bool {
+	if c.part.generic != nil {
+		return false
+	}
+	for i, ptr := range ptrs {
+		if i != c.part.Panel {
+			c.block[c.part.layout.Params+i] = uint64(uintptr(ptr))
+		}
+	}
+	return true
+}
+
 // set gives one of the part's own sizes its value.
 func (c *partCall) set(s template.PartSize, v int) {
 	at := c.part.at[s]

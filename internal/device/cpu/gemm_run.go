@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"unsafe"
+	"weak"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -18,10 +19,12 @@ type gemmStep struct {
 	ptrs   []unsafe.Pointer
 	status []int64
 
-	packedB *jit.Memory // constant B; else
-	directB bool        // B is read where it lies, or each task packs what it needs
-	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened
-	partX   bool        // rows of X, used in place or copied, end with a part of a step
+	packedB *jit.Memory // constant B, and for the next run; else
+	lastB   weak.Pointer[jit.Memory]
+	fromB   []uint64 // numbers of the buffers that it was packed from
+	directB bool     // B is read where it lies, or each task packs what it needs
+	copyX   bool     // rows of X, or those packed, are copied: apart in the cache, or widened
+	partX   bool     // rows of X, used in place or copied, end with a part of a step
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int

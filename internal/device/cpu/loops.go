@@ -79,7 +79,7 @@ func (k *loopKernel) bind(r *binding) (jit.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &loopStep{kernel: k, form: f, status: r.status, ptrs: ptrs, lo: 0, hi: 1, chunk: 1}
+	s := &loopStep{kernel: k, form: f, status: r.status, lo: 0, hi: 1, chunk: 1}
 	for _, size := range f.symbols {
 		s.sizes = append(s.sizes, int64(r.env[size.Name]))
 	}
@@ -90,9 +90,10 @@ func (k *loopKernel) bind(r *binding) (jit.Step, error) {
 		s.chunk = chunk(s.hi-s.lo, cost(f.span.Body, f.weights, r.env), r.workers)
 	}
 	if k.generic != nil {
-		return s, s.bindGeneric(r)
+		return s, s.bindGeneric(r, ptrs)
 	}
-	return s, s.bindCode(r)
+	s.bindCode(ptrs)
+	return s, nil
 }
 
 // scratch gives every worker its pointers: shared params, and its own scratch.
@@ -142,9 +143,8 @@ type loopStep struct {
 	lo, hi, chunk int
 	sizes         []int64
 	status        []int64
-	ptrs          [][]unsafe.Pointer // by worker and param
-	blocks        [][]uint64         // argument blocks of machine code, by worker
-	args          []generic.Args     // the same for closures
+	blocks        [][]uint64     // argument blocks of machine code, by worker
+	args          []generic.Args // the same for closures
 }
 
 func (s *loopStep) flags() []int64 { return s.status }
@@ -165,19 +165,20 @@ func (s *loopStep) Do(worker, task int) error {
 	return nil
 }
 
-func (s *loopStep) bindCode(r *binding) error {
+// bindCode fills the argument blocks; ptrs are by worker and param.
+func (s *loopStep) bindCode(ptrs [][]unsafe.Pointer) {
 	l := s.form.layout
-	s.blocks = make([][]uint64, r.workers)
+	s.blocks = make([][]uint64, len(ptrs))
 	words := (l.Words + 15) &^ 15 // no false sharing
-	all := make([]uint64, words*r.workers)
+	all := make([]uint64, words*len(ptrs))
 	for w := range s.blocks {
 		b := all[w*words:][:words]
 		if len(s.status) > 0 {
 			b[l.Status] = uint64(uintptr(unsafe.Pointer(&s.status[0])))
 		}
 		params := len(s.form.work.Params)
-		b[l.Spill] = uint64(uintptr(s.ptrs[w][params]))
-		for i, p := range s.ptrs[w][:params] {
+		b[l.Spill] = uint64(uintptr(ptrs[w][params]))
+		for i, p := range ptrs[w][:params] {
 			b[l.Params+i] = uint64(uintptr(p))
 		}
 		for i, v := range s.sizes {
@@ -185,10 +186,41 @@ func (s *loopStep) bindCode(r *binding) error {
 		}
 		s.blocks[w] = b
 	}
-	return nil
 }
 
-func (s *loopStep) bindGeneric(r *binding) error {
+// move puts new addresses into the argument blocks, unless they may ask for the
+// other form.
+func (s *loopStep) move(r *binding, moved bool) bool {
+	if s.kernel.generic != nil {
+		return false
+	}
+	if !moved {
+		return true
+	}
+	if s.kernel.streams != nil {
+		return false
+	}
+	first := s.form.layout.Params
+	for i, p := range s.form.work.Params {
+		if p.Use == loop.Scratch {
+			continue
+		}
+		at := uint64(uintptr(r.ptrs[i]))
+		for _, b := range s.blocks {
+			b[first+i] = at
+		}
+	}
+	return true
+}
+
+func (s *loopStep) rest() {
+	for i := range s.args {
+		clear(s.args[i].Params)
+	}
+}
+
+// bindGeneric makes the arguments of closures; ptrs are by worker and param.
+func (s *loopStep) bindGeneric(r *binding, ptrs [][]unsafe.Pointer) error {
 	s.args = make([]generic.Args, r.workers)
 	for w := range s.args {
 		params := make([][]byte, len(s.kernel.work.Params))
@@ -197,7 +229,7 @@ func (s *loopStep) bindGeneric(r *binding) error {
 			if err != nil {
 				return err
 			}
-			params[i] = unsafe.Slice((*byte)(s.ptrs[w][i]), n*p.DType.Size())
+			params[i] = unsafe.Slice((*byte)(ptrs[w][i]), n*p.DType.Size())
 		}
 		s.args[w] = generic.Args{Params: params, Sizes: s.sizes, Status: s.status}
 	}

@@ -30,6 +30,7 @@ type module struct {
 	plan       *schedule.Plan
 	kernels    []kernel // of each kernel of the plan
 	each       []int    // the kernels that every run starts
+	early      int      // of these, those before the first that may write a variable in place
 	recipes    []*recipe
 	own        *buffer // stands in for weights where an expression of them reads none
 	slab       *slab
@@ -45,6 +46,7 @@ type module struct {
 	mu     sync.Mutex
 	arenas map[string]*schedule.Arena // by sizes
 	recent []string                   // their keys, oldest first
+	idle   []*session                 // the one that ended last comes last
 }
 
 func (m *module) Info() device.Info { return m.info }
@@ -75,6 +77,7 @@ func (m *module) release() error {
 	if m.refs.Add(-1) > 0 {
 		return nil
 	}
+	m.forget()
 	err := m.own.Close()
 	if m.slab.code != nil {
 		err = errors.Join(err, m.slab.code.Close())
@@ -94,7 +97,7 @@ type binding struct {
 
 	scratchMem  *jit.Memory
 	scratchSize int // of one worker
-	held        []*jit.Memory
+	blocks      []*jit.Memory
 }
 
 // scratch gives each worker n bytes that it alone uses, until the next kernel.
@@ -105,7 +108,7 @@ func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.held = append(r.held, mem)
+		r.blocks = append(r.blocks, mem)
 		r.scratchMem, r.scratchSize = mem, size
 	}
 	at := make([]unsafe.Pointer, r.workers)
@@ -116,7 +119,7 @@ func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 }
 
 func (r *binding) close() {
-	for _, m := range r.held {
+	for _, m := range r.blocks {
 		_ = m.Close()
 	}
 }
@@ -148,35 +151,35 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	}
 	// Tasks are protected one by one, which keeps the pool whole; what else reads
 	// leaves, by this: they may lie in a mapped file, and that be gone.
-	return done{jit.Protect(func() error { return m.run(ctx, b) })}, nil
+	if err := jit.Protect(func() error { return m.run(ctx, b) }); err != nil {
+		return done{err}, nil
+	}
+	return succeeded, nil
 }
+
+var succeeded device.Event = done{} // made once
 
 // run runs the program once.
 func (m *module) run(ctx context.Context, b *device.Bound) error {
-	if err := m.conditions.sizes(b.Env); err != nil {
-		return err
-	}
-	mem, arena, err := m.memory(b)
-	if arena != nil {
-		defer func() { _ = arena.Close() }()
-	}
+	s, err := m.session(b.Env)
 	if err != nil {
 		return err
 	}
-	if err := m.conditions.offsets(b); err != nil {
-		return err
+	ended := false
+	defer func() {
+		if !ended { // nobody knows what a panic left undone
+			s.close()
+		}
+	}()
+	if err = s.run(ctx, b); err == nil {
+		m.keep(s)
+		ended = true
 	}
-	if err := m.constants(ctx, b, mem); err != nil {
-		return err
-	}
-	if err := m.emptyIndexed(mem, b.Env); err != nil {
-		return err
-	}
-	return m.execute(ctx, b, mem, m.each)
+	return err
 }
 
-// execute binds kernels and runs them as one submission.
-func (m *module) execute(ctx context.Context, b *device.Bound, mem []place, kernels []int) error {
+// once binds constant kernels and runs them.
+func (m *module) once(ctx context.Context, b *device.Bound, mem []place, kernels []int) error {
 	r := &binding{module: m, env: b.Env, workers: m.device.workers()}
 	defer r.close()
 	slots := 0
@@ -200,17 +203,11 @@ func (m *module) execute(ctx context.Context, b *device.Bound, mem []place, kern
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 	}
-	var err error
-	if b.Record != nil {
-		err = m.runTimed(ctx, b, steps, kernels, r.workers)
-	} else {
-		err = m.device.pool.RunSteps(ctx, steps, r.workers)
-	}
+	err := m.device.pool.RunSteps(ctx, steps, r.workers)
 	runtime.KeepAlive(b) // and what is kept with its weights
-	if err != nil {
-		return err
+	if err == nil {
+		err = m.indexErrors(steps, kernels, mem, b.Env)
 	}
-	err = m.indexErrors(steps, kernels, mem, b.Env)
 	var division *device.DivisionError
 	if errors.As(err, &division) {
 		return m.findDivision(ctx, b)
@@ -223,59 +220,6 @@ type place struct {
 	buffer *buffer // nil for temps, and between constant kernels
 	at     unsafe.Pointer
 	bytes  []byte
-}
-
-// memory finds the memory of every buffer of the plan, but for what constant
-// kernels compute, and checks what was bound.
-func (m *module) memory(b *device.Bound) ([]place, *jit.Memory, error) {
-	layout, err := m.arena(b.Env)
-	if err != nil {
-		return nil, nil, err
-	}
-	arena, err := m.device.alloc.Alloc(layout.Size + 64)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(b.Outputs) != len(m.plan.Graph.Outputs) || len(b.Leaves) != m.conditions.leaves {
-		return nil, arena, fmt.Errorf("cpu: %d leaves and %d outputs are bound, the program has %d and %d",
-			len(b.Leaves), len(b.Outputs), m.conditions.leaves, len(m.plan.Graph.Outputs))
-	}
-	for i, l := range b.Leaves {
-		if l == nil {
-			return nil, arena, fmt.Errorf("cpu: leaf %d is not bound", i)
-		}
-	}
-	mem := make([]place, len(m.plan.Buffers))
-	for i, buf := range m.plan.Buffers {
-		if buf.Kind == schedule.ConstantBuffer || buf.Kind == schedule.InterimBuffer {
-			continue
-		}
-		n, err := m.bytes(i, b)
-		if err != nil {
-			return nil, arena, err
-		}
-		if buf.Kind == schedule.TempBuffer {
-			at := layout.Offsets[i]
-			mem[i] = place{at: unsafe.Pointer(&arena.Bytes()[at]), bytes: arena.Bytes()[at:][:n]}
-			continue
-		}
-		list, what, number := b.Outputs, "output", buf.Number
-		if buf.Kind == schedule.LeafBuffer {
-			list, what, number = b.Leaves, "leaf", m.plan.Graph.Leaves[number].Number
-		}
-		bound, ok := list[number].(*buffer)
-		if !ok {
-			return nil, arena, fmt.Errorf("cpu: %s %d is bound to another device's memory", what, number)
-		}
-		if bound.refs.Load() <= 0 {
-			return nil, arena, fmt.Errorf("cpu: %s %d: %w", what, number, device.ErrClosed)
-		}
-		if bound.Size() != n {
-			return nil, arena, fmt.Errorf("cpu: %s %d has %d bytes, want %d", what, number, bound.Size(), n)
-		}
-		mem[i] = place{bound, bound.pointer(), bound.data}
-	}
-	return mem, arena, nil
 }
 
 // arena finds or makes the packing of the temps for these sizes.

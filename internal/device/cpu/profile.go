@@ -34,30 +34,31 @@ func (s *timedStep) Do(worker, task int) (err error) {
 	return err
 }
 
-// runTimed is a run that is recorded, of these kernels of the plan.
-func (m *module) runTimed(ctx context.Context, b *device.Bound, steps []jit.Step, kernels []int, workers int) error {
+// timed wraps the steps of a run that is recorded.
+func (m *module) timed(ctx context.Context, steps []jit.Step) ([]jit.Step, []timedStep) {
 	timed, list := make([]timedStep, len(steps)), make([]jit.Step, len(steps))
 	epoch := time.Now()
 	for i, s := range steps {
-		t := &timed[i]
+		t, n := &timed[i], m.each[i]
 		t.Step, t.ctx, t.epoch = s, ctx, epoch
-		t.labels = pprof.Labels("kernel", m.plan.Kernels[kernels[i]].Name, "number", strconv.Itoa(kernels[i]))
+		t.labels = pprof.Labels("kernel", m.plan.Kernels[n].Name, "number", strconv.Itoa(n))
 		list[i] = t
 	}
-	if err := m.device.pool.RunSteps(ctx, list, workers); err != nil {
-		return err
-	}
-	all := make([]device.KernelRun, len(steps))
-	for i, n := range kernels {
+	return list, timed
+}
+
+// record hands over what a run took.
+func (m *module) record(b *device.Bound, timed []timedStep) {
+	all := make([]device.KernelRun, len(timed))
+	for i, n := range m.each {
 		t := &timed[i]
 		k := device.KernelRun{Number: n, Name: m.plan.Kernels[n].Name, Tasks: t.Tasks()}
-		k.Start = epoch.Add(time.Duration(t.begin.Load()))
-		k.End = epoch.Add(time.Duration(max(t.begin.Load(), t.last.Load())))
+		k.Start = t.epoch.Add(time.Duration(t.begin.Load()))
+		k.End = t.epoch.Add(time.Duration(max(t.begin.Load(), t.last.Load())))
 		m.cost(&k, t.Step, b.Env)
 		all[i] = k
 	}
 	b.Record.Record(m, all)
-	return nil
 }
 
 // cost fills in what a kernel has to do and to move, where that does not depend

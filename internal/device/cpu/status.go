@@ -43,10 +43,10 @@ func (m *module) indexErrors(steps []jit.Step, kernels []int, mem []place, env i
 
 // emptyIndexed refuses indices into nothing: there is no element that a kernel
 // could read instead.
-func (m *module) emptyIndexed(mem []place, env ir.Env) error {
+func (m *module) emptyIndexed(bytes []int, env ir.Env) error {
 	for _, k := range m.plan.Kernels {
 		for _, c := range k.Checks {
-			if c.Buffer < 0 || len(mem[c.Buffer].bytes) == 0 || c.Size.Static() {
+			if c.Buffer < 0 || bytes[c.Buffer] == 0 || c.Size.Static() {
 				continue
 			}
 			if size, err := c.Size.Eval(env); err != nil || size == 0 {
