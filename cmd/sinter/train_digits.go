@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,7 @@ func (t *trainRun) digits(ctx context.Context, recipe digits.Recipe) error {
 	} {
 		start := time.Now()
 		counts, err := recipe.Judge(ctx, set, by.folds, t.flags.seed, func(part int) digits.Runner {
-			return t.digitsRunner(map[string]any{"folds": by.name, "part": part}, fmt.Sprintf("%s, part %d of %d", by.says, part+1, digitFolds))
+			return t.digitsRunner(fmt.Sprintf("%s-%d", by.name, part), map[string]any{"folds": by.name, "part": part}, fmt.Sprintf("%s, part %d of %d", by.says, part+1, digitFolds))
 		})
 		if err != nil {
 			return err
@@ -90,17 +91,18 @@ func (t *trainRun) digits(ctx context.Context, recipe digits.Recipe) error {
 		for i := range all {
 			all[i] = i
 		}
-		if net, err = recipe.Train(ctx, set, all, t.flags.seed, t.digitsRunner(map[string]any{"folds": "none"}, "all images")); err != nil {
+		if net, err = recipe.Train(ctx, set, all, t.flags.seed, t.digitsRunner("all", map[string]any{"folds": "none"}, "all images")); err != nil {
 			return err
 		}
 	}
 	return t.end(ctx, net, fields, func(w io.Writer) { printDigits(w, results) })
 }
 
-// digitsRunner trains one net. Its lines say which: with JSON one an epoch, else
-// one at the end.
-func (t *trainRun) digitsRunner(which map[string]any, says string) digits.Runner {
+// digitsRunner trains one net, with a folder of checkpoints of its own. Its lines
+// say which: with JSON one an epoch, else one at the end.
+func (t *trainRun) digitsRunner(folder string, which map[string]any, says string) digits.Runner {
 	return func(ctx context.Context, o train.Options) error {
+		o.Checkpoints.Dir = filepath.Join("checkpoints", folder)
 		o.Report = func(e train.Event) error {
 			if !e.EpochEnd {
 				return t.report(e)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,10 +11,12 @@ import (
 )
 
 // TestTrainDigits runs the task with an epoch a net: what it says, not how good
-// it is, which package digits tests.
+// it is, which package digits tests. Then it goes on from checkpoints, some of
+// nets that are done and one in the middle, and ends with the same bits.
 func TestTrainDigits(t *testing.T) {
 	dir := t.TempDir()
-	all := jsonLines(t, ok(t, "", "train", "digits", "--epochs", "1", "--json", "--out", dir))
+	args := []string{"train", "digits", "--epochs", "1", "--json", "--checkpoint-every", "10", "--out", dir}
+	all := jsonLines(t, ok(t, "", args...))
 	if len(all) != 12 {
 		t.Fatalf("%d lines, want one for each of eleven nets and a last one", len(all))
 	}
@@ -28,15 +32,60 @@ func TestTrainDigits(t *testing.T) {
 	if counts, _ := last["confusion"].([]any); last["done"] != true || len(counts) != 10 {
 		t.Errorf("the last line: %v", last)
 	}
-	f, err := safetensors.Open(filepath.Join(dir, "model.safetensors"))
+	model := filepath.Join(dir, "model.safetensors")
+	weights, err := os.ReadFile(model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	f, err := safetensors.Parse(model, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, ok := f.Tensor("blocks.0.norm.running_var"); !ok {
 		t.Errorf("the file has %v", f.Names())
 	}
 
+	killInThirdNet(t, filepath.Join(dir, "checkpoints"))
+	all = jsonLines(t, ok(t, "", append(args, "--resume")...))
+	again, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := all[len(all)-1]
+	for _, name := range []string{"accuracy", "accuracy_contiguous"} {
+		if got[name] != last[name] {
+			t.Errorf("%s is %v where the run goes on, and was %v", name, got[name], last[name])
+		}
+	}
+	if !bytes.Equal(weights, again) {
+		t.Error("the run that goes on ends with other weights")
+	}
+}
+
+// killInThirdNet leaves checkpoints as if the run had ended at step 10 of 22 of
+// its third net.
+func killInThirdNet(t *testing.T, dir string) {
+	t.Helper()
+	remove := []string{}
+	for _, net := range []string{"shuffled-3", "shuffled-4", "contiguous-*", "all"} {
+		found, err := filepath.Glob(filepath.Join(dir, net))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("checkpoints of %s: %v, %v", net, found, err)
+		}
+		remove = append(remove, found...)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "shuffled-2", "*"))
+	if err != nil || len(kept) != 3 { // by name, which is by step
+		t.Fatalf("checkpoints %v, %v", kept, err)
+	}
+	for _, path := range append(remove, kept[1:]...) {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTrainDigitsRefuses(t *testing.T) {
 	if status, _, errs := runCommand(t, nil, "", "train", "digits", "--epochs", "0"); status != statusUsage || !strings.Contains(errs, "at least 1") {
 		t.Errorf("no epochs: status %d, %q", status, errs)
 	}
