@@ -114,6 +114,43 @@ func BenchmarkGemmForms(b *testing.B) {
 	}
 }
 
+// trainingProducts are those of a linear layer in a training step: the result,
+// the gradient of what it is given, and that of its weight, which lies as
+// [out, in]. All operands change from step to step.
+var trainingProducts = []struct{ name, x, y string }{
+	{"forward", "plain", "transposed"}, {"input", "plain", "plain"}, {"weight", "transposed", "plain"},
+}
+
+// trainingLayers are tokens x in x out of the layers of a perceptron and of two
+// small GPTs.
+var trainingLayers = [][3]int{
+	{128, 784, 512}, {128, 512, 512}, {128, 512, 10},
+	{768, 128, 384}, {768, 128, 128}, {768, 128, 512}, {768, 512, 128}, {768, 128, 65},
+	{2048, 384, 1152}, {2048, 384, 384}, {2048, 384, 1536}, {2048, 1536, 384}, {2048, 384, 65},
+}
+
+// BenchmarkGemmTraining is BenchmarkGemm for the products of training steps.
+func BenchmarkGemmTraining(b *testing.B) {
+	for _, isa := range []ISA{AVX512, AVX2} {
+		d, err := New(Options{ISA: isa})
+		if err != nil {
+			b.Logf("without %v: %v", isa, err)
+			continue
+		}
+		for _, l := range trainingLayers {
+			tokens, in, out := l[0], l[1], l[2]
+			sizes := []gemmSize{{1, tokens, out, in}, {1, tokens, in, out}, {1, out, in, tokens}}
+			for i, p := range trainingProducts {
+				s := sizes[i]
+				b.Run(fmt.Sprintf("%v/%s/%dx%dx%d", isa, p.name, s.rows, s.cols, s.k), func(b *testing.B) {
+					benchGemm(b, d, gemmCase{size: s, x: p.x, y: p.y, out: "plain"})
+				})
+			}
+		}
+		_ = d.Close()
+	}
+}
+
 // BenchmarkGemmPack is the time to bring ten million weights into the order of
 // tile kernels, on one thread.
 func BenchmarkGemmPack(b *testing.B) {
