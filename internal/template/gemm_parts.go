@@ -136,9 +136,9 @@ func (g *Gemm) PackX(f Format) *Part {
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{ks}}})
 }
 
-// turnedRows is the rows of X that one iteration of PackTurnedX's Global loop
+// TurnedRows is the rows of X that one iteration of PackTurnedX's Global loop
 // writes: the lanes of the widest vector.
-const turnedRows = 16
+const TurnedRows = 16
 
 // PackTurnedX is the part that writes rows FirstRow to EndRow of X by columns,
 // as lanes of the format, K steps, from FirstK to EndK:
@@ -146,21 +146,21 @@ const turnedRows = 16
 //	panel[(k-FirstK)*Stride + row-FirstRow] = X(batch, row, k)
 //
 // for X that lies by columns, as the transpose of data in a gradient does. The
-// Global loop counts turnedRows rows at a time; values behind the last k are 0.
+// Global loop counts TurnedRows rows at a time; values behind the last k are 0.
 // The panel has the dtype of sums if the format is Single, else u32.
 func (g *Gemm) PackTurnedX(f Format) *Part {
 	d := f.laneType(g.DType)
 	g = g.Narrow(f)
 	b := g.newPart("pack_turned", d, loop.Write)
 	block := &loop.Var{Name: "r"}
-	behind := loop.MulIndex(block.Ref(), loop.Int(turnedRows))
+	behind := loop.MulIndex(block.Ref(), loop.Int(TurnedRows))
 	first := loop.AddIndex(b.size(FirstRow), behind)
-	rows := loop.Apply(ir.Min, ir.I64, loop.SubIndex(b.size(EndRow), first), loop.Int(turnedRows))
+	rows := loop.Apply(ir.Min, ir.I64, loop.SubIndex(b.size(EndRow), first), loop.Int(TurnedRows))
 	at := func(step *loop.Expr) *loop.Expr {
 		return loop.AddIndex(loop.MulIndex(loop.SubIndex(step, b.size(FirstK)), b.size(Stride)), behind)
 	}
 	ks := b.lanes(f, d, g.X, g.Row, first, rows, at)
-	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Rows), loop.Int(turnedRows-1)), loop.Int(turnedRows))
+	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Rows), loop.Int(TurnedRows-1)), loop.Int(TurnedRows))
 	return b.body([]loop.Stmt{&loop.Loop{Var: block, Hi: blocks, Range: loop.Global, Body: ks}})
 }
 

@@ -209,7 +209,11 @@ func (s *gemmStep) memory(r *binding) error {
 	if s.kBlocks > 1 {
 		rowsC *= s.blockRows
 	}
-	a := room(k.packX != nil || s.copyX, 4*tile.Rows*s.strideA)
+	rowsA := tile.Rows
+	if k.packX != nil && s.tiles.Columns {
+		rowsA = max(rowsA, maxTurned)
+	}
+	a := room(k.packX != nil || s.copyX, 4*rowsA*s.strideA)
 	narrow := room(k.packX != nil && s.copyX, 4*tile.Rows*s.strideA)
 	b := room(packB, 4*s.blockPanels*s.width*s.maxK())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)

@@ -54,9 +54,13 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	return nil
 }
 
+// maxTurned is the rows of X that are packed by columns at once: whole vectors of
+// them, and whole row panels of the tile for many rows.
+const maxTurned = 48
+
 // packTurned runs the part that writes rows of X by columns.
 func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
-	c, stride := w.packX, s.tiles.Tile.Rows
+	c, stride := w.packX, r1-r0
 	w.args.A, w.args.LDA = w.a, uintptr(4*stride)
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstRow, r0)
@@ -65,7 +69,7 @@ func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
 	c.set(template.EndK, k1)
 	c.set(template.Stride, stride)
 	c.panel(w.a, 4*stride*(k1-k0))
-	return c.run(0, 1)
+	return c.run(0, ceilDiv(stride, template.TurnedRows))
 }
 
 // packRows runs the part that writes rows of X, and fills up the last step.

@@ -86,13 +86,13 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 		s.placeFinish(w, b.batch0, last)
 		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
-			if err := s.placeA(w, at.x, b.batch0, r0, r1, k0, k1); err != nil {
+			n = s.together(i, b, k1-k0)
+			if err := s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1); err != nil {
 				return err
 			}
 			s.placeC(w, b, at.out, r0, r1-r0, col0)
 			s.placeBeside(w, at.beside, r0, col0, last)
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
-			n = s.together(i, b, k1-k0)
 			s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
@@ -122,11 +122,15 @@ const callSteps = 180_000
 // together is the number of row panels from i on that one call computes.
 func (s *gemmStep) together(i int, b area, steps int) int {
 	k := s.kernel
-	if k.packX != nil || s.copyX || k.finish != nil && !k.handsOver() {
+	turned := k.packX != nil && s.tiles.Columns
+	if k.packX != nil && !turned || s.copyX || k.finish != nil && !k.handsOver() {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
 	most := callSteps / (height * s.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
+	if turned {
+		most = min(most, maxTurned/height)
+	}
 	return max(1, min(most, s.sameHeight(i, b.row1)))
 }
 
