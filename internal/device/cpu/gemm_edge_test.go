@@ -38,6 +38,26 @@ func TestGemmEdges(t *testing.T) {
 	}
 }
 
+// Left operands that lie by columns are read, or packed, many rows at once: as
+// many as there are, and whatever is left.
+func TestGemmTurned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	devices := shortDevices(t)
+	for i, rows := range []int{1, 6, 7, 16, 41, 47, 48, 49, 97, 113} {
+		for _, dtype := range []string{"", "bf16"} {
+			c := gemmCase{
+				dtype: dtype, size: gemmSize{1 + i%2, rows, 30 + rng.IntN(60), []int{33, 515, 1030}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
+				x: "transposed", y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
+			}
+			test := c.build(rng)
+			want := test.reference(t)
+			for _, d := range devices {
+				test.check(t, fmt.Sprintf("%v %v", c, d.isa), test.run(t, d, test.compile(t, d), 1+rng.IntN(3), rng.IntN(2) == 0), want)
+			}
+		}
+	}
+}
+
 // A row's results have the same bits whatever else the product holds, however
 // it is cut, and whatever tiles compute it; also those of AVX2 and AVX-512.
 func TestGemmSameBits(t *testing.T) {
