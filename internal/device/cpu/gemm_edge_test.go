@@ -43,10 +43,10 @@ func TestGemmEdges(t *testing.T) {
 func TestGemmTurned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	devices := shortDevices(t)
-	for i, rows := range []int{1, 6, 7, 16, 41, 47, 48, 49, 97, 113} {
+	for i, rows := range []int{1, 7, 16, 47, 48, 49, 97} {
 		for _, dtype := range []string{"", "bf16"} {
 			c := gemmCase{
-				dtype: dtype, size: gemmSize{1 + i%2, rows, 30 + rng.IntN(60), []int{33, 515, 1030}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
+				dtype: dtype, size: gemmSize{1 + i%2, rows, 10 + rng.IntN(60), []int{33, 130, 515}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
 				x: "transposed", y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
 			}
 			test := c.build(rng)
