@@ -278,7 +278,7 @@ func TestOutputFails(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"search"}, {"embed"}, {"tokenize"}, {"similarity"}, {"device"}, {"graph"}, {"bench"}, {"bench", "gemm"}, {"bench", "train"}, {"train", "digits"}, {"config"}, {"version"}, {"man"}} {
+	for _, args := range [][]string{{}, {"search"}, {"embed"}, {"tokenize"}, {"similarity"}, {"device"}, {"graph"}, {"bench"}, {"bench", "gemm"}, {"bench", "train"}, {"train", "digits"}, {"train", "temporal"}, {"config"}, {"version"}, {"man"}} {
 		status, stdout, stderr := runCommand(t, nil, "", append(args, "-h")...)
 		if status != 0 || stderr != "" {
 			t.Errorf("%v -h: status %d, %s", args, status, stderr)
