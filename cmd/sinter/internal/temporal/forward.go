@@ -20,7 +20,7 @@ func (w weights) norm(x sinter.Tensor, name string) sinter.Tensor {
 // forward maps scaled features [n, Features] to outputs.
 func forward(s Sizes, w weights, x sinter.Tensor) sinter.Tensor {
 	if s.Net == MLPName {
-		return w.linear(w.linear(x, "hidden").ReLU(), "out")
+		return w.out(s, w.linear(x, "hidden").ReLU())
 	}
 	parts := x.Split(1, Window, Features-Window)
 	if len(parts) < 2 { // an error
@@ -32,7 +32,16 @@ func forward(s Sizes, w weights, x sinter.Tensor) sinter.Tensor {
 	token = token.Add(w.attend(s, token, patches))
 	inner := w.linear(w.norm(token, "block.norm2"), "block.linear1").GELU()
 	token = token.Add(w.linear(inner, "block.linear2"))
-	return w.linear(w.norm(token, "norm"), "out")
+	return w.out(s, w.norm(token, "norm"))
+}
+
+// out is the last layer. With a single output it is a sum along each row: a
+// product of matrices would compute columns that are not there.
+func (w weights) out(s Sizes, x sinter.Tensor) sinter.Tensor {
+	if s.Outputs > 1 {
+		return w.linear(x, "out")
+	}
+	return x.Mul(w("out.weight")).SumKeep(1).Add(w("out.bias"))
 }
 
 // attend is attention of one token [n, Width] to patches [n, count, Width]. With

@@ -18,8 +18,10 @@ func TestForward(t *testing.T) {
 		values[i] = float32(math.Sin(float64(i * i)))
 	}
 	x := sinter.Of(values, 5, Features)
-	for _, name := range []string{MLPName, TransformerName} {
-		net, err := New(DefaultSizes(name, Classes), 3)
+	for _, sizes := range []Sizes{
+		DefaultSizes(MLPName, Classes), DefaultSizes(MLPName, 1), DefaultSizes(TransformerName, Classes), DefaultSizes(TransformerName, 1),
+	} {
+		net, err := New(sizes, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +46,7 @@ func TestForward(t *testing.T) {
 		}
 		for i := range want {
 			if math.Abs(float64(got[i]-want[i])) > 1e-5 {
-				t.Errorf("%s: output %d is %v, want %v", name, i, got[i], want[i])
+				t.Errorf("%+v: output %d is %v, want %v", sizes, i, got[i], want[i])
 			}
 		}
 	}
