@@ -119,10 +119,22 @@ var scheduleDefects = []Defect{
 	},
 	{
 		Name: "epilogue-keeps-what-others-need", File: "internal/schedule/epilogue.go",
-		Old: `			if !set[u] {
-				return nil`,
-		New: `			if !set[u] && n == t {
-				return nil`,
+		Old:     "func(u *ir.Node) bool { return !set[u] })) {",
+		New:     "func(u *ir.Node) bool { return !set[u] && n == t })) {",
+		Package: "internal/schedule", Run: "TestGolden|TestRandomGraphs",
+	},
+	{
+		Name: "epilogue-needs-its-own-row", File: "internal/schedule/epilogue.go",
+		Old: `			if set[n] && !set[x] {
+				return true`,
+		New: `			if set[n] && !set[x] {
+				return false`,
+		Package: "internal/schedule", Run: "TestGolden|TestRandomGraphs",
+	},
+	{
+		Name: "kept-value-behind-the-function", File: "internal/schedule/anchors.go",
+		Old:     "body = append(body, b.store(n, idx, result))",
+		New:     "body = append(body, b.store(n, idx, loop.Apply(ir.Neg, n.DType, result)))",
 		Package: "internal/schedule", Run: "TestRandomGraphs",
 	},
 	{

@@ -64,19 +64,31 @@ func (b *builder) gemm(g *group) (*template.Gemm, error) {
 	if t.Y, err = b.value(y, at(t.Inner, t.Col), nil); err != nil {
 		return nil, err
 	}
-	tail := g.members[len(g.members)-1]
-	idx := at(t.Row, t.Col)
-	result := t.Acc.Ref()
-	if tail != n {
-		b.local[n] = func([]*loop.Expr) *loop.Expr { return result }
-		idx = b.forward(n, tail, idx, g.spine)
-		if result, err = b.compute(tail, idx, nil); err != nil {
-			return nil, err
-		}
+	if t.Epilogue, err = b.epilogue(g, at(t.Row, t.Col), t.Acc.Ref()); err != nil {
+		return nil, err
 	}
-	t.Epilogue = []loop.Stmt{b.store(tail, idx, result)}
 	t.Params, t.Slots = b.params, len(b.checks)
 	return t, nil
+}
+
+// epilogue stores what becomes of result, the anchor's at idx.
+func (b *builder) epilogue(g *group, idx []*loop.Expr, result *loop.Expr) ([]loop.Stmt, error) {
+	n := g.anchor
+	b.local[n] = func([]*loop.Expr) *loop.Expr { return result }
+	var body []loop.Stmt
+	if len(g.members) == 1 || g.keeps {
+		body = append(body, b.store(n, idx, result))
+	}
+	for _, m := range g.members[1:] {
+		at := b.forward(n, m, idx, g.spine)
+		e, err := b.compute(m, at, nil)
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, b.store(m, at, e))
+		b.local[m] = func([]*loop.Expr) *loop.Expr { return e }
+	}
+	return body, nil
 }
 
 // forward carries an index of the anchor along the spine to the stored node.
@@ -84,9 +96,21 @@ func (b *builder) forward(from, to *ir.Node, idx []*loop.Expr, spine map[*ir.Nod
 	if from == to {
 		return idx
 	}
-	var next *ir.Node // any user on the spine will do: they agree on the order
+	way := map[*ir.Node]bool{}
+	var lead func(n *ir.Node)
+	lead = func(n *ir.Node) {
+		if way[n] || !spine[n] {
+			return
+		}
+		way[n] = true
+		for _, in := range n.In {
+			lead(in)
+		}
+	}
+	lead(to)
+	var next *ir.Node // any user on the way will do: they agree on the order
 	for _, u := range b.s.users[from.ID] {
-		if spine[u] {
+		if way[u] {
 			next = u
 			break
 		}

@@ -1,15 +1,25 @@
 package schedule
 
-import "github.com/sinterml/sinter/internal/ir"
+import (
+	"slices"
 
-// maxSpine bounds the nodes an epilogue may hold: registers are few.
-const maxSpine = 64
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+const (
+	// maxSpine bounds the nodes an epilogue may hold: registers are few.
+	maxSpine = 64
+	// maxBeside bounds the values on the way that it stores beside the last.
+	maxBeside = 2
+)
 
 // epilogue finds what a matmul's kernel can do with its result while it is in
-// registers: the last node t such that everything between the anchor and t is
-// pointwise, or a reordering of elements, and no value on the way is needed
-// elsewhere. It returns nil if there is none.
-func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node]bool) {
+// registers: the last node such that everything between the anchor and it is
+// elementwise, or a reordering of elements, and no value on the way is needed
+// elsewhere. If a node behind that has to be in memory in any case, the kernel
+// ends there and keeps the former beside it: so an activation is computed where
+// its gradient needs what it is computed from. It returns nil if there is none.
+func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, spine map[*ir.Node]bool) {
 	// order[n] names the reorderings between the anchor and n: operands of a
 	// node on the spine must agree on it, or they are different elements.
 	type order struct {
@@ -30,7 +40,7 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 		}
 		switch {
 		case !on || !agree:
-		case n.Op.Pointwise():
+		case elementwise(n):
 			at[n] = o
 			candidates = append(candidates, n)
 		case n.Op == ir.Reshape || n.Op == ir.Permute:
@@ -42,24 +52,41 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, spine map[*ir.Node
 	for _, c := range candidates {
 		in[c] = true
 	}
+	tail, spine = anchor, map[*ir.Node]bool{anchor: true}
 	for i := len(candidates) - 1; i > 0; i-- {
 		t := candidates[i]
-		if !t.Op.Pointwise() { // a view costs nothing where it is read
-			continue
-		}
-		if !agree(s.origin[anchor.ID], s.origin[t.ID]) { // the product of weights is computed once
+		if !s.mayEnd(t, anchor) {
 			continue
 		}
 		if set := s.closed(t, anchor, in); set != nil {
-			return t, set
+			tail, spine = t, set
+			break
 		}
 	}
-	return nil, nil
+	for i := len(candidates) - 1; i > 0; i-- {
+		t := candidates[i]
+		if t.ID <= tail.ID || t.Op == ir.Assign || !s.root[t.ID] || !s.mayEnd(t, anchor) {
+			continue
+		}
+		if set, kept := s.beyond(t, tail, anchor, in); set != nil {
+			return t, kept, set
+		}
+	}
+	if tail == anchor {
+		return nil, nil, nil
+	}
+	return tail, nil, spine
 }
 
-// closed returns the nodes between anchor and t, of those it may choose from, if
-// t alone is used outside of them.
-func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
+// mayEnd tells whether t can be the last node of the anchor's kernel: a view
+// costs nothing where it is read, and the product of weights is computed once.
+func (s *partition) mayEnd(t, anchor *ir.Node) bool {
+	return elementwise(t) && agree(s.origin[anchor.ID], s.origin[t.ID])
+}
+
+// between returns the nodes from the anchor to t, of those it may choose from;
+// nil where another product's kernel computes one.
+func (s *partition) between(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
 	set := map[*ir.Node]bool{}
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
@@ -75,23 +102,62 @@ func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Nod
 	}
 	walk(t)
 	for n := range set {
-		if s.taken[n.ID] { // another product's kernel computes it
+		if s.taken[n.ID] {
 			return nil
-		}
-		if n == t {
-			continue
-		}
-		if s.out[n.ID] || n != anchor && s.root[n.ID] {
-			return nil
-		}
-		for _, u := range s.users[n.ID] {
-			if !set[u] {
-				return nil
-			}
 		}
 	}
 	if !set[anchor] {
 		return nil
 	}
 	return set
+}
+
+// closed returns the nodes from the anchor to t if t alone is used outside of
+// them.
+func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
+	set := s.between(t, anchor, in)
+	for n := range set {
+		if n != t && (s.out[n.ID] || n != anchor && s.root[n.ID] || slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return !set[u] })) {
+			return nil
+		}
+	}
+	return set
+}
+
+// beyond returns the nodes from the anchor to t, by way of tail, and those of
+// them besides t that are stored: tail, from which others compute what they
+// need of the nodes behind it, and what is in memory in any case.
+func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set map[*ir.Node]bool, kept []*ir.Node) {
+	set = s.between(t, anchor, in)
+	if !set[tail] || s.comesBack(set, anchor, t) {
+		return nil, nil
+	}
+	for n := range set {
+		if n == tail || n != anchor && n != t && s.root[n.ID] {
+			kept = append(kept, n)
+		}
+	}
+	if len(kept) > maxBeside || slices.ContainsFunc(kept, func(n *ir.Node) bool { return n != anchor && !elementwise(n) }) {
+		return nil, nil
+	}
+	slices.SortFunc(kept, func(a, b *ir.Node) int { return a.ID - b.ID })
+	return set, kept
+}
+
+// comesBack tells whether what is in the set, up to t, needs a node outside of
+// it that is computed from one in it: so a softmax needs the maximum of its row.
+func (s *partition) comesBack(set map[*ir.Node]bool, anchor, t *ir.Node) bool {
+	below := map[*ir.Node]bool{} // computed from the anchor
+	for _, n := range s.g.Nodes[anchor.ID : t.ID+1] {
+		for _, x := range n.In {
+			if !below[x] && x != anchor {
+				continue
+			}
+			below[n] = true
+			if set[n] && !set[x] {
+				return true
+			}
+		}
+	}
+	return false
 }

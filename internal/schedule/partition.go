@@ -44,10 +44,12 @@ type group struct {
 	// row that the second kernel computes from their results.
 	split bool
 	// A group around an anchor has it as first member. With an epilogue the
-	// last member is what is stored, the anchor itself stays in registers.
+	// last member is what it ends in, those between are kept on the way, and the
+	// anchor itself stays in registers, unless it is kept too.
 	anchor *ir.Node
 	ops    map[*ir.Node]bool // that the kernel does, those inlined into members included
-	spine  map[*ir.Node]bool // nodes from the anchor to the stored one
+	spine  map[*ir.Node]bool // nodes from the anchor to the last member
+	keeps  bool              // the anchor itself
 
 	origin   origin // of the members
 	constant bool   // runs once for a set of weights
@@ -273,11 +275,16 @@ func (s *partition) forget(from int) {
 // anchorGroup makes the kernel of an anchor and what it absorbs behind it.
 func (s *partition) anchorGroup(n *ir.Node) {
 	g := &group{members: []*ir.Node{n}, anchor: n, origin: s.origin[n.ID]}
-	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") && !s.out[n.ID] {
-		if tail, spine := s.epilogue(n); tail != nil {
-			s.root[tail.ID] = true
-			s.forget(tail.ID)
-			g.members = append(g.members, tail)
+	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") {
+		if tail, kept, spine := s.epilogue(n); tail != nil {
+			if len(kept) > 0 && kept[0] == n {
+				g.keeps, kept = true, kept[1:]
+			}
+			for _, m := range append(kept, tail) {
+				s.root[m.ID] = true
+				s.forget(m.ID)
+				g.members = append(g.members, m)
+			}
 			g.spine = spine
 			for m := range spine {
 				s.taken[m.ID] = true
@@ -472,7 +479,7 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 			}
 			seen[in] = true
 			if s.isBuffer(in) {
-				if in.Shape.Equal(m.Shape) || m.Op.Class() == ir.ClassReduce {
+				if in.Shape.Equal(m.Shape) || m.Op.Class() == ir.ClassReduce || m.Op == ir.Reshape {
 					set[in] = true
 				}
 			} else if in.Op != ir.Expand {

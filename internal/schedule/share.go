@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -11,6 +12,7 @@ import (
 // memory of its own.
 const (
 	loadCost       = 2
+	repeatCost     = 1 // of what stays in a register, or a near cache, for many elements
 	divideCost     = 3
 	functionCost   = 10
 	recomputeLimit = 6
@@ -19,6 +21,11 @@ const (
 	// gradient needs it.
 	farBytes = 1 << 20
 	farLimit = 24
+	// activationLimit instead for what a second kernel has at hand but for the
+	// arithmetic, as a gradient has an activation: one function computed again
+	// takes less than storing it and reading it where that is beyond the caches,
+	// and a training step keeps all of them at once.
+	activationLimit = 2 * functionCost
 	// tinyPart of the memory that may be kept beside weights is nothing: what
 	// takes less is kept at any cost above a load.
 	tinyPart = 32
@@ -48,6 +55,8 @@ func (s *partition) cost(n *ir.Node) int {
 			return loadCost
 		case n.Op == ir.Const || n.Op == ir.Iota:
 			return 0
+		case n.Op == ir.Expand && repeatsOften(n):
+			return min(walk(n.In[0]), repeatCost)
 		}
 		c := 0
 		if n.Op.Pointwise() || n.Op == ir.Rand {
@@ -59,6 +68,14 @@ func (s *partition) cost(n *ir.Node) int {
 		return c
 	}
 	return walk(n)
+}
+
+// repeatsOften tells whether n repeats each element so often that it counts for
+// little to compute it once.
+func repeatsOften(n *ir.Node) bool {
+	_, most := n.In[0].Shape.Numel().Bounds()
+	_, elements := n.Shape.Numel().Bounds()
+	return elements/max(1, most) >= evenLanes
 }
 
 // shareExpensive makes roots of inlined nodes that would be computed in more
@@ -115,11 +132,72 @@ func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	case n.Op == ir.Concat || kernels < 2 && !again || s.constant(n):
 		return false
 	}
-	c, limit := s.cost(n), recomputeLimit
-	if bytes, static := s.bytes(n).Const(); static && bytes >= farBytes {
-		limit = farLimit
+	c := s.cost(n)
+	if again && c > functionCost {
+		return true
 	}
-	return kernels > 1 && c > limit || again && c > functionCost
+	limit := recomputeLimit
+	switch {
+	case s.repeated(n):
+		if s.ofReduction(n) {
+			limit = loadCost
+		}
+	case s.far(n):
+		limit = farLimit
+	case kernels == 2 && s.oneSource(n):
+		limit = activationLimit
+	}
+	return kernels > 1 && c > limit
+}
+
+// far tells whether n is known to be beyond the near caches.
+func (s *partition) far(n *ir.Node) bool {
+	bytes, static := s.bytes(n).Const()
+	return static && bytes >= farBytes
+}
+
+// repeated tells whether n is read again and again along an axis.
+func (s *partition) repeated(n *ir.Node) bool {
+	return slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return u.Op == ir.Expand && repeatsOften(u) })
+}
+
+// ofReduction tells whether n is a value of the row of a reduction, whose kernel
+// has it once and can keep it.
+func (s *partition) ofReduction(n *ir.Node) bool {
+	return slices.ContainsFunc(s.cone(n), func(r *ir.Node) bool { return r.Op.Class() == ir.ClassReduce && r.Shape.Equal(n.Shape) })
+}
+
+// oneSource tells whether n is made of the elements of one tensor, and of
+// constants: reading that instead of n costs a kernel nothing.
+func (s *partition) oneSource(n *ir.Node) bool {
+	var source *ir.Node
+	seen := map[*ir.Node]bool{}
+	var one func(m *ir.Node) bool
+	one = func(m *ir.Node) bool {
+		switch {
+		case seen[m]:
+			return true
+		case m.Shape.Numel().IsConst(1):
+			return s.constant(m)
+		case s.isBuffer(m):
+			if source == nil {
+				source = m
+			}
+			return m == source && m.Shape.Equal(n.Shape)
+		case m.Op == ir.Expand:
+			return one(m.In[0])
+		case !m.Op.Pointwise():
+			return false
+		}
+		seen[m] = true
+		for _, in := range m.In {
+			if !one(in) {
+				return false
+			}
+		}
+		return true
+	}
+	return one(n)
 }
 
 // spares tells whether the kernel of u, which reads n, does not compute all of
