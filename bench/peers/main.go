@@ -1,5 +1,5 @@
-// Command peers is our side of encode.py and mixed.py: it embeds what it is
-// asked to and says what came out, or how fast that was.
+// Command peers is our side of the scripts beside it: it embeds what it is asked
+// to and says what came out, or how fast that was, or how fast a net trains.
 //
 // A question is a line of JSON on standard input, with ids of tokens or texts,
 // an answer one on standard output:
@@ -8,6 +8,8 @@
 //	{"vectors": [[0.01, ...]]}
 //	{"dtype": "f32", "texts": ["a text"], "seconds": 0.5}
 //	{"rate": 312.3, "bound": 350.1}
+//	{"dtype": "f32", "net": "gpt", "seconds": 0.5}
+//	{"rate": 51.7, "bound": 66.2}
 package main
 
 import (
@@ -29,18 +31,21 @@ type question struct {
 	DType   string    `json:"dtype"`
 	IDs     [][]int32 `json:"ids"`
 	Texts   []string  `json:"texts"`   // instead of IDs
+	Net     string    `json:"net"`     // to train, see bench/training
 	Seconds float64   `json:"seconds"` // to measure for, in whole passes; 0: embed once
 }
 
 type answer struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
-	Rate    float64     `json:"rate,omitempty"`  // texts a second
+	Rate    float64     `json:"rate,omitempty"`  // texts or steps a second
 	Bound   float64     `json:"bound,omitempty"` // what the peak of the processor, measured just before and after, allows
 }
 
 // side is what serves questions.
 type side struct {
 	threads  int
+	device   *sinter.Device
+	steps    map[string]*trained // by net and number format
 	sizes    bench.Encoder
 	encoders map[string]*embed.Encoder // by number format
 	peaks    map[string]*bench.Peak
@@ -62,15 +67,20 @@ func open(ctx context.Context, model string, threads int) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &side{threads: threads, encoders: map[string]*embed.Encoder{}, peaks: map[string]*bench.Peak{}}
+	s := &side{threads: threads, device: d, steps: map[string]*trained{}, encoders: map[string]*embed.Encoder{}, peaks: map[string]*bench.Peak{}}
+	for _, name := range []string{"f32", "bf16", "int8"} {
+		if s.peaks[name], err = bench.NewPeak(bench.ISAs()[0], name); err != nil {
+			return nil, err
+		}
+	}
+	if model == "" { // nothing will be embedded
+		return s, nil
+	}
 	if s.sizes, err = bench.ReadEncoder(os.DirFS(model)); err != nil {
 		return nil, err
 	}
 	for name, p := range map[string]sinter.Precision{"f32": sinter.F32, "bf16": sinter.BF16, "int8": sinter.Int8} {
 		if s.encoders[name], err = embed.New(ctx, embed.Options{Model: model, Device: d, Precision: p}); err != nil {
-			return nil, err
-		}
-		if s.peaks[name], err = bench.NewPeak(bench.ISAs()[0], name); err != nil {
 			return nil, err
 		}
 	}
@@ -103,6 +113,9 @@ func serve(model string, threads int) error {
 }
 
 func (s *side) answer(ctx context.Context, q question) (a answer, err error) {
+	if q.Net != "" {
+		return s.train(ctx, q)
+	}
 	e := s.encoders[q.DType]
 	if e == nil {
 		return a, fmt.Errorf("dtype %q: use f32, bf16 or int8", q.DType)

@@ -13,7 +13,8 @@ class Ours:
         here = pathlib.Path(__file__).resolve().parent
         binary = pathlib.Path(folder) / "ours"
         subprocess.run(["go", "build", "-o", binary, "."], cwd=here, check=True)
-        self.process = subprocess.Popen([binary, "-model", os.path.abspath(model), "-threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        model = os.path.abspath(model) if model else ""
+        self.process = subprocess.Popen([binary, "-model", model, "-threads", str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, **question):
         self.process.stdin.write(json.dumps(question) + "\n")
@@ -23,8 +24,8 @@ class Ours:
     def vectors(self, dtype, **texts):
         return self.ask(dtype=dtype, **texts)["vectors"]
 
-    def rate(self, dtype, seconds, **texts):
-        """Texts a second, and those that the peak of the processor allows."""
+    def rate(self, dtype, seconds, **work):
+        """Texts or steps a second, and those that the peak of the processor allows."""
         time.sleep(REST)
-        answer = self.ask(dtype=dtype, seconds=seconds, **texts)
+        answer = self.ask(dtype=dtype, seconds=seconds, **work)
         return answer["rate"], answer["bound"]
