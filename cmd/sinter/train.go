@@ -57,8 +57,8 @@ the other flags as they were. The result is that of a run that never stopped.`,
 
 // check refuses flags that cannot be meant, before anything is computed.
 func (f *taskFlags) check(a *app) error {
-	if d := a.settings.dtype; d != "" && d != "f32" {
-		return usagef("%s %s: training computes in f32", a.said("dtype"), d)
+	if d := a.settings.dtype; d != "" && d != "f32" && d != "bf16" {
+		return usagef("%s %s: training computes in f32 or bf16", a.said("dtype"), d)
 	}
 	switch {
 	case f.every < 0:

@@ -46,7 +46,7 @@ func (a *app) startTraining(f *taskFlags) (*trainRun, error) {
 
 // compileOptions are for programs that the task compiles itself.
 func (t *trainRun) compileOptions() sinter.Options {
-	return sinter.Options{Device: t.device, NoOpt: t.settings.noOpt}
+	return sinter.Options{Device: t.device, NoOpt: t.settings.noOpt, Precision: precisionOf(t.settings.dtype)}
 }
 
 // run trains by the options of the task, to which it adds what the flags say.

@@ -154,7 +154,7 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"line", "--resume"}, "--resume needs a folder"},
 		{[]string{"line", "--checkpoint-every", "5"}, "--checkpoint-every needs a folder"},
 		{[]string{"line", "--checkpoint-every", "-5", "--out", "x"}, "use at least 1"},
-		{[]string{"line", "--dtype", "int8"}, "training computes in f32"},
+		{[]string{"line", "--dtype", "int8"}, "training computes in f32 or bf16"},
 		{[]string{"line", "--seed", "x"}, "use a whole number"},
 	} {
 		status, _, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)
