@@ -53,9 +53,9 @@ func computeNarrow(s *setting, g *ir.Graph, f narrow) (*ir.Graph, error) {
 			chosen[i] = !(fixed[n.In[0].ID] && fixed[n.In[1].ID]) && mayBeLarge(n) && f.changes(n.In)
 		case n.Op == ir.Conv:
 			chosen[i] = f.suitsConv(n)
-		case n.Op == ir.Attention:
+		case n.Op == ir.Attention, n.Op == ir.AttentionGrad:
 			chosen[i] = f.suitsAttention(n)
-		case n.Op == ir.Get && n.In[0].Op == ir.Attention && n.Attr.Out == 0:
+		case n.Op == ir.Get && (n.In[0].Op == ir.Attention && n.Attr.Out == 0 || n.In[0].Op == ir.AttentionGrad):
 			chosen[i] = f.results && chosen[n.In[0].ID]
 		}
 	}
@@ -65,7 +65,7 @@ func computeNarrow(s *setting, g *ir.Graph, f narrow) (*ir.Graph, error) {
 // compute is n, just made, from rounded operands.
 func (f narrow) compute(r *rewriter, n *ir.Node) *ir.Node {
 	switch n.Op {
-	case ir.Attention:
+	case ir.Attention, ir.AttentionGrad:
 		return f.attention(r, n)
 	case ir.Conv:
 		n = r.make(ir.Conv, n.Attr, f.rounded(r, n.In[0]), f.rounded(r, n.In[1]))
@@ -143,13 +143,19 @@ func (f narrow) suitsAttention(n *ir.Node) bool {
 	return n.DType == ir.F32 && (f.dtype != ir.BF16 || static && width%2 == 0 && width > 0) && f.changes(n.In[:3])
 }
 
-// attention rounds q, k and v: templates compute both products in the format.
+// attention rounds q, k and v, and of a gradient that of the result: operands of
+// its products. Templates compute both products of the forward pass in the
+// format.
 func (f narrow) attention(r *rewriter, n *ir.Node) *ir.Node {
 	operands := slices.Clone(n.In)
 	for i := range 3 {
 		operands[i] = f.roundedBelow(r, operands[i])
 	}
-	return r.make(ir.Attention, n.Attr, operands...)
+	if n.Op == ir.AttentionGrad {
+		dout := len(operands) - ir.GradOperands + 1 // behind the logsumexp
+		operands[dout] = f.roundedBelow(r, operands[dout])
+	}
+	return r.make(n.Op, n.Attr, operands...)
 }
 
 // roundAttentions has attentions compute in bf16, but for those whose logsumexp

@@ -241,6 +241,49 @@ func TestBF16WithinBounds(t *testing.T) {
 	}
 }
 
+// TestGradientsInNarrowFormats does the same for the gradients of such layers: the
+// operands of their products lie by rows and by columns.
+func TestGradientsInNarrowFormats(t *testing.T) {
+	all, loose := 0, 0
+	for seed := range uint64(40) {
+		c := precisionCase{m: 1 + int(seed*11%70), k: 16 + 2*int(seed*7%40), n: 16 + int(seed*5%50), views: seed%3 == 0, side: 8 + int(seed*3%20)}
+		g := c.graph(t)
+		data := c.data(g, c.m)
+		g, data = gradients(t, g, data)
+		env := ir.Env{"M": c.m}
+		p := []ir.DType{ir.BF16, ir.F16}[seed%2]
+		rounded := inPrecision(t, g, p)
+		want, bounds, err := interp.Evaluate(context.Background(), rounded, env, byName(g, rounded, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bound := range bounds {
+			for _, b := range bound {
+				all++
+				if math.IsInf(b, 0) {
+					loose++
+				}
+			}
+		}
+		for _, d := range machines(t) {
+			for _, off := range [][]string{nil, {"all"}} {
+				got, err := evaluate(d, g, env, data, device.Options{Precision: p, NoOpt: off, Check: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, n := range g.Outputs {
+					if err := compare(n.DType, got[i], want[i], bounds[i]); err != nil {
+						t.Errorf("%v, %v, %v, off %v: output %d: %v", c, p, d.ISA(), off, i, err)
+					}
+				}
+			}
+		}
+	}
+	if loose > all/4 {
+		t.Errorf("nothing is known of %d elements of %d", loose, all)
+	}
+}
+
 // TestInt8PassesOff compares layers of many sizes, with passes on and off, with
 // the referee's results of the graph that the one pass was run on before.
 func TestInt8PassesOff(t *testing.T) {
