@@ -4,6 +4,24 @@ package planted
 // infinity or -0, moves in the wrong order, types that do not fit.
 var rewriteDefects = []Defect{
 	{
+		Name: "convolution-pads-behind", File: "internal/ir/conv_product.go",
+		Old:     "before[i+1], after[i+1] = N(a.Before[i]), N(a.After[i])",
+		New:     "before[i+1], after[i+1] = N(a.After[i]), N(a.Before[i])",
+		Package: ".", Run: "TestReferenceOperators",
+	},
+	{
+		Name: "convolution-stride-of-another-axis", File: "internal/ir/conv_product.go",
+		Old:     "Stride: a.Stride[i], Dilation",
+		New:     "Stride: a.Stride[0], Dilation",
+		Package: "nn", Run: "TestPyTorch",
+	},
+	{
+		Name: "windows-gradient-in-another-order", File: "internal/grad/movement.go",
+		Old:     "		if i == axis {\n			order = append(order, rank)\n		}\n	}\n	return m.permute(d, order...)",
+		New:     "		if i == rank-1 {\n			order = append(order, rank)\n		}\n	}\n	return m.permute(d, order...)",
+		Package: ".", Run: "TestReferenceOperators",
+	},
+	{
 		Name: "sub-self-of-floats", File: "internal/rewrite/algebra.go",
 		Old:     "if n.In[0] == n.In[1] && !isFloat(n) {",
 		New:     "if n.In[0] == n.In[1] {",
