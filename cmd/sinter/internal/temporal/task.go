@@ -135,7 +135,7 @@ const ValidationError = "validation_mse"
 
 const (
 	rowsInput = "rows"
-	evaluated = 1024 // rows at a time
+	evaluated = 256 // rows at a time: arenas of larger ones would be most of the memory
 )
 
 // loss of rows by their numbers, with the penalty.
