@@ -2,8 +2,8 @@ package jit
 
 import "slices"
 
-// cache keeps freed blocks by their exact size, which is a size class. The
-// oldest go first when it is full.
+// cache keeps freed blocks, whose sizes are size classes. The oldest go first
+// when it is full.
 type cache struct {
 	blocks []*block // oldest first
 	bytes  int64
@@ -13,16 +13,25 @@ type cache struct {
 const maxCachedBlocks = 1024
 
 // take returns the block of size that was freed last, whose pages are the
-// likeliest to be in the processor's caches, or nil.
+// likeliest to be in the processor's caches; else one up to an eighth larger,
+// or nil.
 func (c *cache) take(size int) *block {
+	at := -1
 	for i, b := range slices.Backward(c.blocks) {
-		if len(b.data) == size {
-			c.blocks = slices.Delete(c.blocks, i, i+1)
-			c.bytes -= int64(size)
-			return b
+		if n := len(b.data); n == size {
+			at = i
+			break
+		} else if at < 0 && n > size && n-size <= size/8 {
+			at = i
 		}
 	}
-	return nil
+	if at < 0 {
+		return nil
+	}
+	b := c.blocks[at]
+	c.blocks = slices.Delete(c.blocks, at, at+1)
+	c.bytes -= int64(len(b.data))
+	return b
 }
 
 // put adds b, if not nil, and returns the blocks that no longer fit.

@@ -142,16 +142,20 @@ func alignedBytes(n int) []byte {
 }
 
 // sizeClass rounds n up to an eighth of its power of two, so that at most 12 %
-// are lost and blocks of nearly the same size can stand in for each other.
+// are lost and blocks of nearly the same size can stand in for each other; from
+// a megabyte on to a 64th.
 func sizeClass(n int) int {
-	step := smallest / 8
-	for step*16 < n {
+	step, parts := smallest/8, 8
+	if n >= 1<<20 {
+		parts = 64
+	}
+	for step*2*parts < n {
 		step *= 2
 	}
 	return roundToPage((n + step - 1) / step * step)
 }
 
-// obtain takes a block of exactly size bytes from the cache or the system.
+// obtain takes a block of at least size bytes from the cache or the system.
 func (a *Allocator) obtain(size int) (*block, error) {
 	if a.needsCollection(size) {
 		a.collect(size)
@@ -175,7 +179,7 @@ func (a *Allocator) obtain(size int) (*block, error) {
 	if reused {
 		a.stats.Reused++
 	}
-	a.stats.Live += int64(size)
+	a.stats.Live += int64(len(b.data))
 	a.stats.Peak = max(a.stats.Peak, a.stats.Live)
 	b.epoch = a.pace.epoch
 	return b, nil

@@ -84,7 +84,9 @@ func (h *Host) String() string {
 // "split" (reductions to few results in parts), "epilogue" (work after an
 // anchor), "constants" (what depends on weights alone is computed once),
 // "layout" (values lie in memory in the order in which products read them),
-// "free-early" (kernels that free memory run early), "pack-memory" (temps share
+// "free-early" (kernels that free memory run early), "recompute" (norms run again where
+// memory is scarce), "pack-memory" (temps share
+// memory), "in-place" (variables change where they lie), and "stagger" (passes over rows share a
 // memory), "in-place" (variables change where they lie), and "stagger" (passes over rows share a
 // loop), which devices look at.
 type Options struct {
@@ -97,7 +99,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "free-early", "pack-memory", "in-place", "stagger"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {
@@ -120,6 +122,9 @@ func Build(g *ir.Graph, o Options) (*Plan, error) {
 	}
 	if o.on("free-early") {
 		p.orderForMemory()
+	}
+	if o.on("recompute") {
+		p.recompute()
 	}
 	p.Commit = len(p.Kernels)
 	if o.on("in-place") {
