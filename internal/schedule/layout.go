@@ -52,15 +52,17 @@ func (s *partition) anyOrder(n *ir.Node) bool {
 	return n.Op.Pointwise()
 }
 
-// readers are the nodes that read the first output of n; plain tells that they
-// take it in any order, as kernels that go by positions in memory and outputs do
-// not.
+// readers are the nodes that read the first output of n, as it is or widened
+// where they read it; plain tells that they take it in any order, as kernels that
+// go by positions in memory and outputs do not.
 func (s *partition) readers(n *ir.Node) (all []*ir.Node, plain bool) {
 	if s.out[n.ID] {
 		return nil, false
 	}
 	for _, u := range s.users[n.ID] {
 		switch {
+		case u.Op == ir.Cast && !s.root[u.ID]:
+			all = append(all, s.users[u.ID]...)
 		case u.Op != ir.Get:
 			all = append(all, u)
 		case u.Attr.Out == 0 && s.out[u.ID]:

@@ -41,8 +41,31 @@ leaf 1 input "w" f32[32 6]
 return %r %p %q %d
 `
 
+// The same of values that are kept in bf16.
+const shortHeadsForProduct = `graph
+symbol T 1 64
+leaf 0 input "x" f32[2 4 T 8]
+leaf 1 input "w" f32[32 6]
+%x = input : f32[2 4 T 8]
+%w = input leaf=1 : f32[32 6]
+%ws = cast %w : bf16[32 6]
+%wf = cast %ws : f32[32 6]
+%n = neg %x : f32[2 4 T 8]
+%s = cast %n : bf16[2 4 T 8]
+%z = cast %s : f32[2 4 T 8]
+%t = permute %z axes=[0 2 1 3] : f32[2 T 4 8]
+%f = reshape %t : f32[2*T 32]
+%p = matmul %f %wf : f32[2*T 6]
+return %p
+`
+
 func TestLayouts(t *testing.T) {
-	g, err := ir.Parse(headsForProduct)
+	t.Run("f32", func(t *testing.T) { testLayouts(t, headsForProduct) })
+	t.Run("bf16", func(t *testing.T) { testLayouts(t, shortHeadsForProduct) })
+}
+
+func testLayouts(t *testing.T, text string) {
+	g, err := ir.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +79,7 @@ func TestLayouts(t *testing.T) {
 		}
 		for _, k := range p.Kernels {
 			if m, ok := k.Work.(*template.Gemm); ok {
-				_, plain := m.PlainX()
+				_, plain := m.Narrow(m.Format()).PlainX()
 				if plain != (off == nil) {
 					t.Errorf("off %v: rows without gaps %v\n%v", off, plain, m.Loops())
 				}
@@ -133,7 +156,12 @@ func drawLayouts(t *testing.T, rng *rand.Rand) *ir.Graph {
 	} else {
 		say("%%y = attention %%x %%x %%x scale=0.001 : f32%s, f32[%d %d %d]\n%%v = get %%y : f32%s", shape(own), size[0], size[1], size[2], shape(own))
 	}
-	say("%%t = permute %%v axes=%v : f32%s\n%%f = reshape %%t : f32[%d %d]", order, shape(order), rows, k)
+	v := "v"
+	if rng.IntN(3) == 0 {
+		v = "vw"
+		say("%%vs = cast %%v : bf16%s\n%%vw = cast %%vs : f32%s", shape(own), shape(own))
+	}
+	say("%%t = permute %%"+v+" axes=%v : f32%s\n%%f = reshape %%t : f32[%d %d]", order, shape(order), rows, k)
 	say("%%p = matmul %%f %%w : f32[%d %d]\n%%ft = permute %%f axes=[1 0] : f32[%d %d]\n%%q = matmul %%ft %%p : f32[%d %d]", rows, cols, k, rows, k, cols)
 	outs := "%p %q"
 	if rng.IntN(2) == 0 {
