@@ -85,7 +85,7 @@ var receivers = map[string][]any{
 	"optim.Optimizer": {(*optim.Optimizer)(nil), &optim.Optimizer{}}, "optim.Plateau": {&optim.Plateau{}},
 	"optim.Adam": {optim.Adam{}}, "optim.AdamW": {optim.AdamW{}}, "optim.SGD": {optim.SGD{}}, "optim.RMSprop": {optim.RMSprop{}}, "optim.Adagrad": {optim.Adagrad{}}, "optim.Muon": {optim.Muon{}},
 	"train.Batches": {train.Batches{}, train.Batches{Rows: train.Numbers{Name: "n", Rows: 9}}}, "train.Confusion": {train.Confusion(nil), train.Confusion{{1}, {2, 3, 4}, nil}},
-	"train.Evaluator": {(*train.Evaluator)(nil), &train.Evaluator{}}, "train.Func": {train.Func(nil)}, "train.CheckpointError": {&train.CheckpointError{}}, "train.Numbers": {train.Numbers{}}, "train.Scores": {(*train.Scores)(nil), &train.Scores{}},
+	"train.Evaluator": {(*train.Evaluator)(nil), &train.Evaluator{}}, "train.Func": {train.Func(nil)}, "train.CheckpointError": {&train.CheckpointError{}}, "train.NaNError": {&train.NaNError{}}, ".NotFinite": {(*sinter.NotFinite)(nil), &sinter.NotFinite{}}, "train.Numbers": {train.Numbers{}}, "train.Scores": {(*train.Scores)(nil), &train.Scores{}},
 	"train.Table":       {train.Table(nil), train.Table{"x": {}, "y": train.Column([]float32{1, 2})}},
 	"safetensors.Error": {&safetensors.Error{}}, "hub.Folder": {hub.Folder(""), hub.Folder("\x00")},
 }

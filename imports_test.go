@@ -41,6 +41,7 @@ nn optim
 nn/gpt
 nn/gpt/gpttest
 train
+train/report
 bench
 cmd/sinter examples
 `

@@ -254,6 +254,21 @@ func (o *Optimizer) Accumulate(loss sinter.Tensor) ([]sinter.Tensor, error) {
 // one element: outputs of the program that does it. rate is the learning rate,
 // a float of rank 0: an Input, so that no change of it compiles anew.
 func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
+	return o.update(loss, rate, nil)
+}
+
+// UpdateFinite is Update that changes nothing where the loss, or with ClipNorm a
+// gradient, is not finite: then one can still look for what made it so. good,
+// a Bool of rank 0, tells.
+func (o *Optimizer) UpdateFinite(loss, rate sinter.Tensor) (updates []sinter.Tensor, good sinter.Tensor, err error) {
+	good = loss.IsFinite().Reshape()
+	updates, err = o.update(loss, rate, &good)
+	return updates, good, err
+}
+
+// update leaves itself out where good is false; nil: never. It narrows good
+// down.
+func (o *Optimizer) update(loss, rate sinter.Tensor, good *sinter.Tensor) ([]sinter.Tensor, error) {
 	if o == nil || o.count == nil {
 		return nil, errZero
 	}
@@ -271,16 +286,27 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 			all = append(all, p.sum.Assign(sinter.Full(grads[i].DType(), 0, grads[i].Shape()...)))
 		}
 	}
+	// Gradients are unscaled before they are clipped.
+	var finite sinter.Tensor
+	if o.scaler != nil {
+		finite = o.scaler.unscale(grads)
+		all = append(all, o.scaler.follow(finite)...)
+	}
+	grads, norm := o.clip(grads)
+	if good != nil && o.scaler == nil && o.options.ClipNorm > 0 {
+		*good = good.And(norm.IsFinite())
+	}
 	// set assigns, unless the update is left out.
 	set := (*sinter.Variable).Assign
 	if o.scaler != nil {
-		finite := o.scaler.unscale(grads)
-		all = append(all, o.scaler.follow(finite)...)
 		set = func(v *sinter.Variable, x sinter.Tensor) sinter.Tensor {
 			return v.Assign(sinter.Where(finite, x, v.Tensor()))
 		}
+	} else if good != nil {
+		set = func(v *sinter.Variable, x sinter.Tensor) sinter.Tensor {
+			return v.Assign(sinter.Where(*good, x, v.Tensor()))
+		}
 	}
-	grads = o.clip(grads)
 	number := o.count.Tensor().Add(sinter.Scalar(1))
 	all = append(all, set(o.count, number))
 	for i, p := range o.params {
@@ -318,23 +344,24 @@ func firstErr(all []sinter.Tensor) error {
 	return nil
 }
 
-// clip bounds the gradients as the options say.
-func (o *Optimizer) clip(grads []sinter.Tensor) []sinter.Tensor {
+// clip bounds the gradients as the options say. norm is that of all before
+// ClipNorm, if there is one.
+func (o *Optimizer) clip(grads []sinter.Tensor) (clipped []sinter.Tensor, norm sinter.Tensor) {
 	if c := o.options.ClipValue; c > 0 {
 		for i, g := range grads {
 			grads[i] = g.Clamp(-c, c)
 		}
 	}
 	if o.options.ClipNorm == 0 {
-		return grads
+		return grads, norm
 	}
 	// PyTorch adds 1e-6 to the norm before it divides.
-	norm := sumSquares(grads).Sqrt().Add(sinter.Scalar(1e-6))
+	norm = sumSquares(grads).Sqrt().Add(sinter.Scalar(1e-6))
 	scale := norm.Reciprocal().Mul(sinter.Scalar(o.options.ClipNorm)).Minimum(sinter.Scalar(1))
 	for i, g := range grads {
 		grads[i] = g.Mul(scale.Cast(g.DType()))
 	}
-	return grads
+	return grads, norm
 }
 
 // Norm is the root of the sum of the squares of all elements, in the dtype of

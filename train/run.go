@@ -169,9 +169,14 @@ func (r *run) batch(ctx context.Context, b Batch) (updated bool, values []float6
 	if err != nil {
 		return false, nil, fmt.Errorf("train: step %d: %w", r.at.Step, err)
 	}
+	if err := r.checkFinite(ctx, values); err != nil {
+		return false, nil, err
+	}
 	r.at.Batch++
 	r.at.Total++
-	r.at.StepLoss += values[0] / float64(averaged)
+	if finite := values[0]-values[0] == 0; finite { // else the loss's scale was too large
+		r.at.StepLoss += values[0] / float64(averaged)
+	}
 	if !update {
 		return false, nil, nil
 	}
@@ -183,7 +188,7 @@ func (r *run) batch(ctx context.Context, b Batch) (updated bool, values []float6
 	return true, values, nil
 }
 
-// after does what is due behind a step: evaluation and report.
+// after does what is due behind a step: evaluation, checkpoint and report.
 func (r *run) after(ctx context.Context, values []float64) error {
 	r.result.Loss = values[0]
 	e := Event{Step: r.at.Step, Epoch: r.at.Epoch, Loss: values[0], Rate: r.used}
@@ -204,7 +209,7 @@ func (r *run) after(ctx context.Context, values []float64) error {
 	}
 	e.Metrics, e.Elapsed = map[string]float64{}, time.Since(r.start)
 	for i, name := range r.stepper.names {
-		e.Metrics[name] = values[1+i]
+		e.Metrics[name] = values[firstMetric+i]
 	}
 	return r.o.Report(e)
 }

@@ -19,13 +19,22 @@ const (
 
 // stepper holds the programs of a step: one that updates, and where the
 // optimizer averages gradients one that adds to their sum. The last output of
-// each is a vector of F64: the loss, then the metrics in order of their names.
+// each is a vector of F64: the loss, whether the update was made, then the
+// metrics in order of their names.
 type stepper struct {
 	update, add *sinter.Program
 	inputs      []sinter.InputInfo // of update; add has no others
 	names       []string           // of metrics
 	rateType    sinter.DType
 	in          Batch // used again by each step
+}
+
+// firstMetric is where metrics begin in that vector.
+const firstMetric = 2
+
+// trainingMode draws from the seed that each batch is given.
+func trainingMode() *nn.Mode {
+	return &nn.Mode{Training: true, Rand: sinter.NewRand(sinter.Input(seedInput, sinter.I64))}
 }
 
 func newStepper(o Options) (*stepper, error) {
@@ -36,14 +45,17 @@ func newStepper(o Options) (*stepper, error) {
 		}
 	}
 	var err error
-	if s.update, err = s.compile(o, func(loss sinter.Tensor) ([]sinter.Tensor, error) {
-		return o.Optimizer.Update(loss, sinter.Input(rateInput, s.rateType))
+	if s.update, err = s.compile(o, func(loss sinter.Tensor) ([]sinter.Tensor, sinter.Tensor, error) {
+		return o.Optimizer.UpdateFinite(loss, sinter.Input(rateInput, s.rateType))
 	}); err != nil {
 		return nil, err
 	}
 	s.inputs = s.update.Info().Inputs
 	if o.Optimizer.Averaged() > 1 {
-		if s.add, err = s.compile(o, o.Optimizer.Accumulate); err != nil {
+		if s.add, err = s.compile(o, func(loss sinter.Tensor) ([]sinter.Tensor, sinter.Tensor, error) {
+			updates, err := o.Optimizer.Accumulate(loss)
+			return updates, loss.IsFinite().Reshape(), err
+		}); err != nil {
 			s.close()
 			return nil, err
 		}
@@ -52,18 +64,18 @@ func newStepper(o Options) (*stepper, error) {
 }
 
 // compile traces the loss and compiles it with what becomes of its gradients.
-func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.Tensor, error)) (*sinter.Program, error) {
-	m := &nn.Mode{Training: true, Rand: sinter.NewRand(sinter.Input(seedInput, sinter.I64))}
+func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.Tensor, sinter.Tensor, error)) (*sinter.Program, error) {
+	m := trainingMode()
 	loss, metrics := o.Loss(m)
 	if err := loss.Err(); err != nil {
 		return nil, fmt.Errorf("the loss: %w", err)
 	}
-	updates, err := changes(loss)
+	updates, good, err := changes(loss)
 	if err != nil {
 		return nil, err
 	}
 	s.names = slices.Sorted(maps.Keys(metrics))
-	report := []sinter.Tensor{loss.Cast(sinter.F64).Reshape()}
+	report := []sinter.Tensor{loss.Cast(sinter.F64).Reshape(), good.Cast(sinter.F64)}
 	for _, name := range s.names {
 		x := metrics[name].Cast(sinter.F64).Reshape()
 		if err := x.Err(); err != nil {

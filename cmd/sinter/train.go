@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +19,16 @@ type taskFlags struct {
 	out    string
 	every  int
 	resume bool
+	plot   string
+	board  string
 }
 
 func (f *taskFlags) register(set *pflag.FlagSet) {
 	set.Int64Var(&f.seed, "seed", 42, "decides first values, order of the data and all else that is drawn")
 	set.StringVar(&f.out, "out", "", "folder for the final weights, model.safetensors, and for checkpoints (default: nothing is kept)")
 	set.IntVar(&f.every, "checkpoint-every", 0, "keep a checkpoint in --out every so many steps, the last three of them")
+	set.StringVar(&f.plot, "plot", "", "draw the loss and the evaluations to this file, .png or .svg")
+	set.StringVar(&f.board, "tensorboard", "", "folder for a file of events that TensorBoard reads")
 	set.BoolVar(&f.resume, "resume", false, "go on from the last checkpoint in --out, if there is one")
 }
 
@@ -60,7 +65,9 @@ func (f *taskFlags) check(a *app) error {
 	if d := a.settings.dtype; d != "" && d != "f32" && d != "bf16" {
 		return usagef("%s %s: training computes in f32 or bf16", a.said("dtype"), d)
 	}
-	switch {
+	switch ext := filepath.Ext(f.plot); {
+	case f.plot != "" && ext != ".png" && ext != ".svg":
+		return usagef("--plot %s: use a name that ends in .png or .svg", f.plot)
 	case f.every < 0:
 		return usagef("--checkpoint-every %d: use at least 1", f.every)
 	case f.out == "" && f.every > 0:

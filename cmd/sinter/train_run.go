@@ -17,6 +17,7 @@ import (
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/nn"
 	"github.com/sinterml/sinter/train"
+	"github.com/sinterml/sinter/train/report"
 )
 
 // trainRun is one run of a task: its lines of output, and what they add up to.
@@ -30,6 +31,8 @@ type trainRun struct {
 	byEpoch  bool // a line an epoch, not a step
 	every    int  // steps between the lines for people
 	spent    train.Result
+	runs     int               // begun
+	curves   report.Curves     // of the last of them
 	metadata map[string]string // of the file of weights
 }
 
@@ -50,15 +53,25 @@ func (t *trainRun) compileOptions() sinter.Options {
 }
 
 // run trains by the options of the task, to which it adds what the flags say.
-// A task that runs several times gives each a folder in o.Checkpoints.Dir, to be
-// made in that of --out.
+// A task that runs several times does so in the same order each time: checkpoints
+// of each have a folder in that of --out.
 func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, error) {
 	o.Seed, o.Compile = t.flags.seed, t.compileOptions()
 	if o.Report == nil {
 		o.Report = t.report
 	}
+	t.runs++
+	part := "" // what a task's second run, and later ones, are told apart by
+	if t.runs > 1 {
+		part = fmt.Sprint("-", t.runs)
+	}
+	t.curves = report.Curves{}
+	board, err := t.keepEvents(&o, part)
+	if err != nil {
+		return nil, err
+	}
 	if t.flags.out != "" {
-		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints")), Every: t.flags.every, Resume: t.flags.resume}
+		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints"+part)), Every: t.flags.every, Resume: t.flags.resume}
 		if err := os.MkdirAll(t.flags.out, 0o777); err != nil {
 			return nil, fmt.Errorf("making the folder for the model: %w", err)
 		}
@@ -74,6 +87,11 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 	saving.RLock()
 	r, err := train.Run(ctx, o)
 	saving.RUnlock()
+	if board != nil {
+		if e := board.Close(); err == nil {
+			err = e
+		}
+	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet {
 		t.progress.end()
 		fmt.Fprintf(t.stderr, "sinter: interrupted at step %d, which is kept in %s: --resume goes on from there\n", r.Step, o.Checkpoints.Dir)
@@ -85,6 +103,38 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 		t.spent.Step += r.Step
 	}
 	return r, err
+}
+
+// keepEvents has a run tell its events to what draws them as well. The file for
+// TensorBoard, if there is one, is to be closed.
+func (t *trainRun) keepEvents(o *train.Options, part string) (board *report.TensorBoard, err error) {
+	if t.flags.board != "" {
+		if board, err = report.NewTensorBoard(filepath.Join(t.flags.board, "run"+part)); err != nil {
+			return nil, err
+		}
+	}
+	tell := o.Report
+	o.Report = func(e train.Event) error {
+		if t.flags.plot != "" {
+			t.curves.Add(e)
+		}
+		if board != nil {
+			if err := board.Add(e); err != nil {
+				return err
+			}
+		}
+		return tell(e)
+	}
+	return board, nil
+}
+
+// draw makes the plot of the last run.
+func (t *trainRun) draw() error {
+	out, err := t.createOutput(t.flags.plot)
+	if err != nil {
+		return err
+	}
+	return out.close(t.curves.Draw(out, strings.TrimPrefix(filepath.Ext(t.flags.plot), ".")))
 }
 
 // report prints a line a step, or an epoch, and moves the progress bar.
@@ -145,6 +195,11 @@ func textLine(e train.Event) string {
 // end keeps the weights of a net, if that was asked for, and prints the last
 // line: fields as JSON, or what text writes.
 func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text func(w io.Writer)) error {
+	if t.flags.plot != "" {
+		if err := t.draw(); err != nil {
+			return err
+		}
+	}
 	if t.flags.out != "" {
 		if err := t.save(ctx, net); err != nil {
 			return err

@@ -139,6 +139,23 @@ func TestTrainText(t *testing.T) {
 	}
 }
 
+func TestTrainDraws(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.png", "b.svg"} {
+		path := filepath.Join(dir, name)
+		status, _, errs := runCommand(t, nil, "", "train", "line", "--plot", path, "--tensorboard", filepath.Join(dir, name+".events"))
+		if status != statusDone || errs != "" {
+			t.Fatal(status, errs)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() < 1000 {
+			t.Error(info, err)
+		}
+		if names, err := filepath.Glob(filepath.Join(dir, name+".events", "run", "events.out.tfevents.*")); err != nil || len(names) != 1 {
+			t.Error(names, err)
+		}
+	}
+}
+
 func TestTrainRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -155,6 +172,7 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"line", "--checkpoint-every", "5"}, "--checkpoint-every needs a folder"},
 		{[]string{"line", "--checkpoint-every", "-5", "--out", "x"}, "use at least 1"},
 		{[]string{"line", "--dtype", "int8"}, "training computes in f32 or bf16"},
+		{[]string{"line", "--plot", "x.jpg"}, "ends in .png or .svg"},
 		{[]string{"line", "--seed", "x"}, "use a whole number"},
 	} {
 		status, _, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)
