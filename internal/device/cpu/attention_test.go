@@ -344,12 +344,15 @@ func (a *attentionTest) check(t *testing.T, name string, d *Device) {
 }
 
 // Nothing outside the operands and results is touched.
-func TestAttentionGuarded(t *testing.T) {
+func TestAttentionGuarded(t *testing.T) { guardAttention(t, randomAttention) }
+
+func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attentionTest) {
+	t.Helper()
 	ctx := context.Background()
 	devices := machines(t)
 	for seed := range 60 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 10))
-		a := randomAttention(rng, 60)
+		a := draw(rng, 60)
 		a.build(rng)
 		d := devices[seed%len(devices)]
 		m := must(d.CompileGraph(ctx, a.g, device.Options{}))
