@@ -1,0 +1,105 @@
+package planted
+
+// gradientDefects are in the gradient of attention.
+var gradientDefects = []Defect{
+	{
+		Name: "gradient-of-unscaled-scores", File: "internal/template/attention_grad.go",
+		Old:     "p.number(0), p.op(ir.Mul, ds, scale))",
+		New:     "p.number(0), ds)",
+		Package: "internal/device/cpu", Run: "TestGradientForms", Needs: machineCode,
+	},
+	{
+		Name: "slope-of-cap-forgotten", File: "internal/template/attention_grad.go",
+		Old:     "if slope != nil {",
+		New:     "if slope == nil && limit != 0 {",
+		Package: "internal/device/cpu", Run: "TestGradientForms", Needs: machineCode,
+	},
+	{
+		Name: "rows-that-see-nothing-weigh", File: "internal/template/attention_grad.go",
+		Old:     "return loop.Apply(ir.Where, x.DType, none, loop.Const(x.DType, 0), x)",
+		New:     "return loop.Apply(ir.Where, x.DType, none, x, x)",
+		Package: "internal/device/cpu", Run: "TestGradientForms", Needs: machineCode,
+	},
+	{
+		Name: "hidden-pairs-not-cleared", File: "internal/template/attention_grad_parts.go",
+		Old:     "stores(to, b.size(EndCol), c.number(0), c.number(0))",
+		New:     "stores(to, to, c.number(0), c.number(0))",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "weights-of-another-sequence", File: "internal/template/attention_grad_parts.go",
+		Old:     "loop.AddIndex(b.size(RowsBefore), t.I.Ref())",
+		New:     "loop.AddIndex(b.size(FirstRow), t.I.Ref())",
+		Package: "internal/device/cpu", Run: "TestGradientForms", Needs: machineCode,
+	},
+	{
+		Name: "queries-aligned-at-start", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "own := j + n - (c.k1 - c.k0)",
+		New:     "own := j",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "window-forward-off-by-one", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "r.to = own + a.Window",
+		New:     "r.to = own + a.Window - 1",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "window-backward-off-by-one", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "r.from = own + 1 - a.Window",
+		New:     "r.from = own + 2 - a.Window",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "block-taken-for-whole", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "visible(a, b.sequenceRows, b.queries.from).to >= b.keys.to",
+		New:     "visible(a, b.sequenceRows, b.queries.to-1).to >= b.keys.to",
+		Package: "internal/device/cpu", Run: "TestGradientUnseen", Needs: machineCode,
+	},
+	{
+		Name: "infinite-rows-unseen", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "if !b.whole && !s.finite(w, rows, queries*stride) {",
+		New:     "if b.whole && !s.finite(w, rows, queries*stride) {",
+		Package: "internal/device/cpu", Run: "TestGradientUnseen", Needs: machineCode,
+	},
+	{
+		Name: "infinite-keys-unseen", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "if !b.whole && !s.finite(w, w.rowsK, keys*s.wide) {",
+		New:     "if b.whole && !s.finite(w, w.rowsK, keys*s.wide) {",
+		Package: "internal/device/cpu", Run: "TestGradientUnseen", Needs: machineCode,
+	},
+	{
+		Name: "query-gradients-not-cleared", File: "internal/device/cpu/attention_grad_run.go",
+		Old: `	clear(unsafe.Slice((*float32)(w.dq), group*queries*s.wide))
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "key-gradients-not-cleared", File: "internal/device/cpu/attention_grad_run.go",
+		Old: `	clear(unsafe.Slice((*float32)(w.dk), n*s.wide))
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "sums-of-another-head", File: "internal/device/cpu/attention_grad_run.go",
+		Old:     "4*s.wide*(b.group*(b.q1-b.q0)+b.queries.from)",
+		New:     "4*s.wide*b.queries.from",
+		Package: "internal/device/cpu", Run: "TestGradientForms|TestGradientLong", Needs: machineCode,
+	},
+	{
+		Name: "logsumexp-without-gradient", File: "internal/grad/attention.go",
+		Old: `		delta = m.op(ir.Sub, delta, d[1])
+`,
+		New: `		delta = m.op(ir.Add, delta, d[1])
+`,
+		Package: "internal/grad", Run: "TestRandomGraphs",
+	},
+	{
+		Name: "definition-forgets-delta", File: "internal/ir/define_attention_grad.go",
+		Old:     "a.add(Sub, Attr{}, asked, delta)",
+		New:     "asked",
+		Package: "internal/device/interp", Run: "TestDefinitionOfAttentionGrad",
+	},
+}
