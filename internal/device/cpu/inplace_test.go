@@ -113,7 +113,7 @@ leaf 1 input "w" f32[40 40]
 %2 = matmul %0 %1 : f32[40 40]
 %3 = sub %0 %2 : f32[40 40]
 %4 = assign %0 %3 : f32[40 40]
-return %4`, []bool{true}},
+return %4`, []bool{false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, err := ir.Parse("graph" + c.graph)
