@@ -1,6 +1,6 @@
 """Steps of training beside torch and jax: a perceptron and two GPTs.
 
-usage: train.py [--threads N] [--rounds N] [--json OUT]
+usage: train.py [--net NAME ...] [--threads N] [--rounds N] [--json OUT]
 
 Everyone trains, one after the other in each round, so that a noisy machine is
 noisy for all; the times are medians of the rounds and the ratios medians of the
@@ -34,6 +34,7 @@ SIZES = {"gpt": (4, 4, 128, 64, 65, 12), "gpt6": (6, 6, 384, 256, 65, 8)}
 
 def arguments():
     p = argparse.ArgumentParser()
+    p.add_argument("--net", nargs="+", default=["mlp", "gpt", "gpt6"])
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--json")
@@ -133,7 +134,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours("", args.threads, folder)
-        for net, dtype, name in PAIRS:
+        for net, dtype, name in [p for p in PAIRS if p[0] in args.net]:
             step = rival(net, name)
             for _ in range(2):
                 step()

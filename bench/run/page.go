@@ -24,6 +24,7 @@ var sections = []section{
 	{"startup", startupSection},
 	{"peers", peersSection},
 	{"mixed", mixedSection},
+	{"training", trainingSection},
 	{"concurrent", concurrentSection},
 	{"parts", partsSection},
 }

@@ -22,6 +22,7 @@ type part struct {
 	name    string
 	command []string // what it prints, or writes to outFile, is the rows as JSON
 	model   bool     // it needs the publisher's files
+	python  bool     // it is a script, as all that need those
 }
 
 // These stand in commands for what differs between machines.
@@ -59,6 +60,14 @@ func allParts(python, model string, rounds int) []part {
 			parts = append(parts, part{name: p.name + threads, model: true, command: append(command, "--json", outFile)})
 		}
 	}
+	parts = append(parts, part{name: "steps", command: sinter("train --isa " + isa)})
+	for _, threads := range []string{"1", "2"} {
+		command := []string{pythonWord, "bench/peers/train.py", "--threads", threads}
+		if rounds > 0 {
+			command = append(command, "--rounds", strconv.Itoa(rounds))
+		}
+		parts = append(parts, part{name: "train-" + threads, python: true, command: append(command, "--json", outFile)})
+	}
 	for i := range parts {
 		parts[i].fill(python, model)
 	}
@@ -80,8 +89,11 @@ func (p *part) fill(python, model string) {
 // shown is the command as it stands on the page.
 func (p *part) shown() string {
 	words := append([]string{}, p.command...)
+	if p.model || p.python {
+		words[0] = pythonWord
+	}
 	if p.model {
-		words[0], words[2] = pythonWord, modelWord
+		words[2] = modelWord
 	}
 	return strings.Join(words, " ")
 }

@@ -65,6 +65,7 @@ func TestFillPage(t *testing.T) {
 		{8, 12, 1, "<b> f32", "f32", 80, 60, 0.5, 1},
 	})
 	keep(t, folder, "mixed-2", []mixedRow{{10, 2, "sinter int8", "int8", 300, 400, 6, 0.99, 0.98}})
+	keep(t, folder, "train-2", []trainRow{{"gpt", 2, "f32", 0.02, 0.8, "torch f32", 0.04, 0.51}})
 	var empty strings.Builder
 	for _, s := range sections {
 		empty.WriteString("<!-- figures: " + s.name + " -->\nold\n<!-- end -->\n\n")
@@ -79,6 +80,7 @@ func TestFillPage(t *testing.T) {
 		"not measured: `go run ./bench/run gemm-int8`",
 		"| sinter f32 | 50.0 | 40.0 | 0.99000 |", "| <b> f32 | 25.0 (ours 2.00x) | 80.0 (ours 0.50x) | 0.98000 |",
 		"| 2 | sinter int8 | 300 | 6.00x | 0.75 | 8.00x | 0.99000 | 0.98000 |",
+		"| gpt f32 | 2 | 20.0 ms | 40.0 ms (torch f32) | 0.51 | 0.80 |",
 		"products.svg)", "peers.svg)", "`go run mixed-2` | 12 s |",
 	} {
 		if !strings.Contains(got, want) {
