@@ -33,6 +33,9 @@ type Options struct {
 	// the zero value does not.
 	Plateau     Plateau
 	Checkpoints Checkpoints
+	// Statistics adds the norm of each parameter and of its gradient, before
+	// clipping, to the metrics of a step: weight/NAME and gradient/NAME.
+	Statistics bool
 	// Compile is about the step's program and that of the evaluation.
 	Compile sinter.Options
 	// Report is told of each step and each epoch; nil: nobody is. Its error ends

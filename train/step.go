@@ -9,6 +9,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/nn"
+	"github.com/sinterml/sinter/optim"
 )
 
 // Names of the Inputs that a run binds itself.
@@ -74,6 +75,9 @@ func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.
 	if err != nil {
 		return nil, err
 	}
+	if o.Statistics {
+		metrics = withNorms(metrics, loss, nn.Params(o.Net))
+	}
 	s.names = slices.Sorted(maps.Keys(metrics))
 	report := []sinter.Tensor{loss.Cast(sinter.F64).Reshape(), good.Cast(sinter.F64)}
 	for _, name := range s.names {
@@ -89,6 +93,20 @@ func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.
 		return nil, fmt.Errorf("compiling the step: %w", err)
 	}
 	return p, nil
+}
+
+// withNorms adds norms of parameters and of their gradients. Those that the loss
+// does not depend on have no gradient.
+func withNorms(metrics map[string]sinter.Tensor, loss sinter.Tensor, params []*sinter.Variable) map[string]sinter.Tensor {
+	all := map[string]sinter.Tensor{}
+	maps.Copy(all, metrics)
+	for _, v := range params {
+		all["weight/"+v.Name()] = optim.Norm(v.Tensor())
+		if g := sinter.Grad(loss, v.Tensor())[0]; g.Err() == nil {
+			all["gradient/"+v.Name()] = optim.Norm(g)
+		}
+	}
+	return all
 }
 
 // run does one batch. update tells whether it ends with an update; rate and

@@ -138,6 +138,36 @@ func TestRunLearns(t *testing.T) {
 	}
 }
 
+// Norms of parameters and gradients change nothing of what is learnt.
+func TestStatistics(t *testing.T) {
+	plain, o := ringOptions(t, optim.Options{}), ringOptions(t, optim.Options{})
+	mustRun(t, plain)
+	o.Statistics = true
+	before := math.NaN()
+	o.Report = func(e Event) error {
+		if e.Step == 1 && !e.EpochEnd {
+			before = e.Metrics["weight/out.weight"]
+		}
+		for _, name := range []string{"weight/hidden.weight", "gradient/hidden.weight", "gradient/norm.weight", "right"} {
+			if v, ok := e.Metrics[name]; (!ok || !(v > 0)) && !e.EpochEnd {
+				return fmt.Errorf("%s is %v", name, v)
+			}
+		}
+		return nil
+	}
+	first, err := sinter.Values[float32](context.Background(), optim.Norm(o.Net.(*ringNet).Out.Weight.Tensor()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, o)
+	if float32(before) != first[0] {
+		t.Errorf("the norm at first is %v, want %v", before, first[0])
+	}
+	if bits(t, o) != bits(t, plain) {
+		t.Error("other bits")
+	}
+}
+
 // The same seed ends at the same bits for any number of threads, another seed
 // does not.
 func TestSameBits(t *testing.T) {
