@@ -182,14 +182,6 @@ func (p *Program) firstValues(ctx context.Context) error {
 	return nil
 }
 
-// releaseAll gives back results of a run that failed: the garbage collector may
-// be long in coming.
-func releaseAll(results []*storage) {
-	for _, s := range results {
-		s.release()
-	}
-}
-
 // nameFault adds to a memory fault which of the leaves cannot be read.
 func (p *Program) nameFault(err error, leaves []*storage) error {
 	var fault *jit.FaultError

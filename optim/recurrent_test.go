@@ -17,7 +17,10 @@ func TestRecurrentRemembers(t *testing.T) {
 	for name, make := range map[string]func() (net any, last func(x sinter.Tensor) sinter.Tensor){
 		"lstm": func() (any, func(sinter.Tensor) sinter.Tensor) {
 			l := &nn.LSTM{Recurrent: nn.Recurrent{In: hidden, Hidden: hidden}}
-			return l, func(x sinter.Tensor) sinter.Tensor { y, _, _ := l.Forward(x, sinter.Tensor{}, sinter.Tensor{}, nil); return y.Index(0, -1) }
+			return l, func(x sinter.Tensor) sinter.Tensor {
+				y, _, _ := l.Forward(x, sinter.Tensor{}, sinter.Tensor{}, nil)
+				return y.Index(0, -1)
+			}
 		},
 		"gru": func() (any, func(sinter.Tensor) sinter.Tensor) {
 			g := &nn.GRU{Recurrent: nn.Recurrent{In: hidden, Hidden: hidden}}
