@@ -17,7 +17,7 @@ import (
 // in internal/ may import the root; model and all behind it import public
 // packages alone, as users do.
 const layers = `
-internal/atomicfile internal/cpuid internal/jsonread internal/reftest internal/emit/x86/asm internal/jit
+internal/atomicfile internal/cpuid internal/filelock internal/jsonread internal/reftest internal/emit/x86/asm internal/jit
 internal/ir
 internal/ir/irtest internal/philox
 internal/grad internal/rewrite
@@ -48,7 +48,7 @@ cmd/sinter examples
 
 // public is the first layer that may not import internal packages of the
 // pipeline; what is shared by several public packages is listed.
-var shared = map[string]bool{"internal/atomicfile": true, "internal/jsonread": true, "internal/reftest": true}
+var shared = map[string]bool{"internal/atomicfile": true, "internal/filelock": true, "internal/jsonread": true, "internal/reftest": true}
 
 func TestImports(t *testing.T) {
 	const module = "github.com/sinterml/sinter"

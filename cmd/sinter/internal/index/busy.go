@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sinterml/sinter/internal/filelock"
 )
 
 // busyPattern names the files by which processes say what they index. Each is
@@ -20,7 +22,7 @@ func (x *Index) Announce(roots []string) (done func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	if err = tryLock(f, true); err == nil {
+	if err = filelock.Try(f, true); err == nil {
 		_, err = io.WriteString(f, strings.Join(roots, "\n"))
 	}
 	done = func() {
@@ -46,7 +48,7 @@ func (x *Index) Busy() ([]string, error) {
 		if err != nil { // it is done
 			continue
 		}
-		free := tryLock(f, false) == nil
+		free := filelock.Try(f, false) == nil
 		data, err := io.ReadAll(f)
 		_ = f.Close()
 		switch {

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"os"
 	"time"
-)
 
-// errLocked is what tryLock returns while another holds the lock.
-var errLocked = errors.New("locked")
+	"github.com/sinterml/sinter/internal/filelock"
+)
 
 // patience is how long a lock is waited for. Locks are held for milliseconds,
 // or for as long as a disk takes to sync a few megabytes.
@@ -51,11 +50,11 @@ func waitFor(ctx context.Context, f *os.File, alone bool, patience time.Duration
 	const least, most = time.Millisecond, 16 * time.Millisecond
 	start, pause := time.Now(), least
 	for {
-		err := tryLock(f, alone)
+		err := filelock.Try(f, alone)
 		switch {
 		case err == nil:
 			return nil
-		case !errors.Is(err, errLocked):
+		case !errors.Is(err, filelock.ErrLocked):
 			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -1,0 +1,27 @@
+// Package filelock locks files against other processes, and against others who
+// have opened them in this one. A lock ends when its file is closed, also by the
+// end of the process.
+package filelock
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrLocked is what Try returns while another holds the lock.
+var ErrLocked = errors.New("locked")
+
+// Folder locks a folder for who writes to it alone, or says that another has it:
+// ErrLocked. Where the system cannot lock it, as some network disks, nobody is
+// kept out.
+func Folder(dir string) (release func(), err error) {
+	f, err := openFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("locking a folder: %w", err)
+	}
+	if err := Try(f, true); errors.Is(err, ErrLocked) {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
