@@ -82,11 +82,11 @@ type Plateau struct {
 	waiting int
 }
 
-// Observe takes a value and gives the rate from here on. NaN is no
+// Observe takes a value and gives the rate from here on. What is not finite is no
 // improvement.
 func (p *Plateau) Observe(value float64) float64 {
 	if !p.some || value < p.best-or(p.Threshold, 1e-4)*math.Abs(p.best) {
-		if !math.IsNaN(value) {
+		if finite := value-value == 0; finite {
 			p.best, p.some, p.waiting = value, true, 0
 			return p.Rate
 		}

@@ -31,8 +31,7 @@ const checkpointVersion = 1
 type savedState struct {
 	Version  int
 	Seed     int64
-	Averaged int // gradients that an update averages
-	Rate     float64
+	Averaged int  // gradients that an update averages
 	Done     bool // the run came to its end
 	Position position
 	Stop     stopState

@@ -167,7 +167,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 			"optimizer.sgd.momentum.hidden.weight", "it is missing"},
 		"another seed": {func(o *Options) { o.Seed = 8 }, "", "it is of seed 7, this run has 8"},
 		"a plateau": {func(o *Options) {
-			o.Plateau.Rule = &optim.Plateau{}
+			o.Plateau = Plateau{Rule: &optim.Plateau{}, Metric: "accuracy"}
 			o.Evaluate = ringOptions(t, optim.Options{}).Evaluate
 		}, "", "Plateau"},
 	} {

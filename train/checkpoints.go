@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/atomicfile"
+	"github.com/sinterml/sinter/internal/filelock"
 	"github.com/sinterml/sinter/nn"
 	"github.com/sinterml/sinter/safetensors"
 )
@@ -65,9 +66,6 @@ func stepOf(name string) (step int, ok bool) {
 // a run that was killed has left behind.
 func (c Checkpoints) list() (steps []int, rests []string, err error) {
 	entries, err := os.ReadDir(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking for checkpoints: %w", err)
 	}
@@ -84,11 +82,28 @@ func (c Checkpoints) list() (steps []int, rests []string, err error) {
 	return steps, rests, nil
 }
 
+// lock keeps other runs out of the folder, which it makes, until the run ends:
+// they would take each other's files for what was left behind.
+func (r *run) lock() (err error) {
+	dir := r.o.Checkpoints.Dir
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("making the folder for checkpoints: %w", err)
+	}
+	r.unlock, err = filelock.Folder(dir)
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("another run keeps its checkpoints in %s: wait for its end, or give another folder", dir)
+	}
+	return err
+}
+
 // resume looks into the folder, and puts the run to where it was.
 func (r *run) resume(ctx context.Context) error {
 	c := r.o.Checkpoints
 	if c.Dir == "" {
 		return nil
+	}
+	if err := r.lock(); err != nil {
+		return err
 	}
 	steps, rests, err := c.list()
 	if err != nil {
@@ -98,19 +113,17 @@ func (r *run) resume(ctx context.Context) error {
 		_ = os.Remove(name) // they are in nobody's way
 	}
 	if len(steps) == 0 {
-		if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-			return fmt.Errorf("making the folder for checkpoints: %w", err)
-		}
 		return nil
 	}
 	last := c.path(steps[len(steps)-1])
 	f, err := safetensors.Open(last)
 	if err != nil {
 		var fault *safetensors.Error
-		if errors.As(err, &fault) {
+		var system *fs.PathError // the content may be as it was
+		if errors.As(err, &fault) && !errors.As(err, &system) {
 			return &CheckpointError{last, fault.Tensor, fmt.Errorf("%w: %w", fault.Err, errDamaged)}
 		}
-		return err
+		return fmt.Errorf("opening a checkpoint: %w", err)
 	}
 	defer f.Close()
 	s, err := readState(f)
@@ -178,7 +191,7 @@ func (r *run) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := savedState{checkpointVersion, r.o.Seed, r.o.Optimizer.Averaged(), r.rate(r.at.Step), r.done(), r.at, r.stop.stopState, r.o.Plateau.Rule}
+	state := savedState{checkpointVersion, r.o.Seed, r.o.Optimizer.Averaged(), r.done(), r.at, r.stop.stopState, r.o.Plateau.Rule}
 	metadata, err := encodeState(state, tensors)
 	if err != nil {
 		return err
@@ -188,7 +201,10 @@ func (r *run) save(ctx context.Context) error {
 		return fmt.Errorf("train: saving %s: %w: earlier checkpoints are as they were", path, err)
 	}
 	r.saved, r.moved = r.at.Total, false
-	return c.prune()
+	if err := c.prune(); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
 }
 
 func (c Checkpoints) write(path string, tensors []safetensors.Tensor, metadata map[string]string) error {
@@ -219,7 +235,7 @@ func (c Checkpoints) prune() error {
 func (c Checkpoints) remove(steps []int) error {
 	for _, step := range steps {
 		if err := os.Remove(c.path(step)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("train: removing an old checkpoint: %w", err)
+			return fmt.Errorf("removing an old checkpoint: %w", err)
 		}
 	}
 	return nil

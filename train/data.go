@@ -32,7 +32,12 @@ func (f Func) Epoch(seed int64, epoch, skip int) iter.Seq2[Batch, error] {
 			yield(nil, errors.New("train: the Func is nil: there are no batches"))
 			return
 		}
-		for b, err := range f(seed, epoch) {
+		batches := f(seed, epoch)
+		if batches == nil {
+			yield(nil, errors.New("train: the Func gave nil: there are no batches"))
+			return
+		}
+		for b, err := range batches {
 			if skip > 0 && err == nil {
 				skip--
 				continue
@@ -88,6 +93,12 @@ func (b Batches) Epoch(seed int64, epoch, skip int) iter.Seq2[Batch, error] {
 		if b.Rows == nil || b.Size < 0 {
 			yield(nil, fmt.Errorf("train: batches of %d rows: give Rows, and a Size of at least 1", b.Size))
 			return
+		}
+		if t, ok := b.Rows.(Table); ok { // a column at fault may have no rows to find it by
+			if err := t.check(nil); err != nil {
+				yield(nil, err)
+				return
+			}
 		}
 		order := b.order(seed, epoch)
 		for i := max(0, skip); i < b.Count(); i++ {

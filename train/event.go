@@ -8,9 +8,11 @@ type Event struct {
 	Epoch int // that this belongs to, from 0
 	// EpochEnd tells that this is about an epoch, whose mean loss is Loss.
 	EpochEnd bool
-	Loss     float64
-	Rate     float64            // the learning rate of the step
-	Metrics  map[string]float64 // what Loss gave beside the loss; nil at the end of an epoch
+	// Loss is NaN where an overflow made a LossScale leave the step out; the mean
+	// of an epoch is over the others.
+	Loss    float64
+	Rate    float64            // the learning rate of the step
+	Metrics map[string]float64 // what Loss gave beside the loss; nil at the end of an epoch
 	// Scores is an evaluation that was made now; nil where none was due.
 	Scores  *Scores
 	Elapsed time.Duration // since Run was called

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sinterml/sinter"
@@ -19,7 +20,8 @@ type position struct {
 	Total int // batches of all epochs
 
 	// Of the step that is going on, where gradients are averaged, and of the epoch.
-	StepLoss, EpochLoss float64 // sums
+	StepLoss, EpochLoss float64 // sums of what is finite
+	Overflow            bool    // a loss of the step was not: its scale was too large
 	EpochSteps          int     // that EpochLoss has
 
 	// Due tells that the evaluation of this step is still to be made.
@@ -41,6 +43,7 @@ type run struct {
 	saved     int     // Total of the last checkpoint; -1: none
 	used      float64 // the learning rate of the last step
 	moved     bool    // something else than Total has changed since
+	unlock    func()  // gives the folder of checkpoints free; nil: it is not held
 }
 
 // Run trains until the steps or epochs are done, EarlyStop says so, ctx is
@@ -63,7 +66,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	defer r.close()
 	r.result.Compile, r.result.Loss = time.Since(r.start), math.NaN()
 	if err := r.resume(ctx); err != nil {
-		return &r.result, fmt.Errorf("train: %w", err)
+		var fault *CheckpointError
+		if !errors.As(err, &fault) { // which says so itself
+			err = fmt.Errorf("train: %w", err)
+		}
+		return &r.result, err
 	}
 	err := r.epochs(ctx)
 	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -89,15 +96,37 @@ func (r *run) prepare() (err error) {
 	if r.o.Evaluate.Metrics != nil {
 		if r.evaluator, err = NewEvaluator(r.o.Evaluate.Metrics(), r.o.Compile); err != nil {
 			_ = r.stepper.close() // it has run nothing
+			return err
 		}
 	}
-	return err
+	if err := r.checkWatched(); err != nil {
+		r.close()
+		return err
+	}
+	return nil
+}
+
+// checkWatched makes sure, before hours of steps, that the evaluation has what
+// EarlyStop and Plateau look at.
+func (r *run) checkWatched() error {
+	for _, w := range []struct {
+		on         bool
+		by, metric string
+	}{{r.o.EarlyStop.Metric != "", "EarlyStop watches", r.o.EarlyStop.Metric}, {r.o.Plateau.Rule != nil, "the Plateau observes", r.o.Plateau.Metric}} {
+		if w.on && !slices.ContainsFunc(r.evaluator.metrics, func(m Metric) bool { return m.Name == w.metric }) {
+			return fmt.Errorf("%s %q, which the evaluation does not have", w.by, w.metric)
+		}
+	}
+	return nil
 }
 
 func (r *run) close() {
 	_ = r.stepper.close() // nothing runs any more
 	if r.evaluator != nil {
 		_ = r.evaluator.Close()
+	}
+	if r.unlock != nil {
+		r.unlock()
 	}
 }
 
@@ -174,17 +203,23 @@ func (r *run) batch(ctx context.Context, b Batch) (updated bool, values []float6
 	}
 	r.at.Batch++
 	r.at.Total++
-	if finite := values[0]-values[0] == 0; finite { // else the loss's scale was too large
+	if finite := values[0]-values[0] == 0; finite {
 		r.at.StepLoss += values[0] / float64(averaged)
+	} else {
+		r.at.Overflow = true
 	}
 	if !update {
 		return false, nil, nil
 	}
 	r.at.Step++
-	values[0] = r.at.StepLoss
-	r.at.StepLoss = 0
-	r.at.EpochLoss += values[0]
-	r.at.EpochSteps++
+	if r.at.Overflow {
+		values[0] = math.NaN()
+	} else {
+		values[0] = r.at.StepLoss
+		r.at.EpochLoss += values[0]
+		r.at.EpochSteps++
+	}
+	r.at.StepLoss, r.at.Overflow = 0, false
 	return true, values, nil
 }
 
@@ -244,7 +279,8 @@ func (r *run) evaluate(ctx context.Context) (*Scores, error) {
 	if err := r.observe(scores); err != nil {
 		return nil, err
 	}
-	stop, err := r.stop.observe(ctx, r.at.Step, scores)
+	// What has been heard once is not to be heard again by who goes on from here.
+	stop, err := r.stop.observe(context.WithoutCancel(ctx), r.at.Step, scores)
 	r.at.Stopped = r.at.Stopped || stop
 	return scores, err
 }
@@ -255,10 +291,7 @@ func (r *run) observe(scores *Scores) error {
 	if p.Rule == nil {
 		return nil
 	}
-	v, ok := scores.Value(p.Metric)
-	if !ok {
-		return fmt.Errorf("train: the Plateau observes %q, which the evaluation does not have", p.Metric)
-	}
+	v, _ := scores.Value(p.Metric)
 	if p.Larger {
 		v = -v
 	}

@@ -24,21 +24,18 @@ type stopState struct {
 	Waiting int  // evaluations since
 }
 
-// observe takes an evaluation at a step, and tells whether to stop. NaN is never
-// better.
+// observe takes an evaluation at a step, and tells whether to stop. What is not
+// finite is never better.
 func (s *stopper) observe(ctx context.Context, step int, scores *Scores) (stop bool, err error) {
 	if s.rule.Metric == "" {
 		return false, nil
 	}
-	v, ok := scores.Value(s.rule.Metric)
-	if !ok {
-		return false, fmt.Errorf("train: EarlyStop watches %q, which the evaluation does not have", s.rule.Metric)
-	}
+	v, _ := scores.Value(s.rule.Metric)
 	better := v < s.Best-s.rule.Least
 	if s.rule.Larger {
 		better = v > s.Best+s.rule.Least
 	}
-	if better || !s.Some && v == v {
+	if finite := v-v == 0; finite && (better || !s.Some) {
 		s.Best, s.Some, s.Step, s.Waiting = v, true, step, 0
 		return false, s.remember(ctx)
 	}

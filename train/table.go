@@ -43,12 +43,14 @@ func Column[T sinter.Elem](values []T, shape ...int) Values {
 	return Values{rows: len(values) / size, at: at}
 }
 
-// Len is the number of rows.
+// Len is the number of rows: of the longest column, where At finds that others
+// have fewer.
 func (t Table) Len() int {
+	most := 0
 	for _, c := range t {
-		return c.rows
+		most = max(most, c.rows)
 	}
-	return 0
+	return most
 }
 
 // At gathers rows of every column.
@@ -73,7 +75,7 @@ func (t Table) check(rows []int) error {
 		case c.at == nil:
 			return fmt.Errorf("train: column %q has no values: make it with Column", name)
 		case c.rows != t.Len():
-			return fmt.Errorf("train: column %q has %d rows, others have %d", name, c.rows, t.Len())
+			return fmt.Errorf("train: column %q has %d rows, another has %d", name, c.rows, t.Len())
 		}
 	}
 	for _, r := range rows {

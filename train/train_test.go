@@ -351,7 +351,7 @@ func TestRunRefuses(t *testing.T) {
 		"columns of different lengths": {func(o *Options) {
 			o.Data = Batches{Rows: Table{"x": Column([]float32{1, 2}, 2), "y": Column([]int64{1, 2})}}
 		}, "column"},
-		"a column of no whole rows": {func(o *Options) { o.Data = Batches{Rows: Table{"x": Column(make([]float32, 3), 2)}} }, "no batches"},
+		"a column of no whole rows": {func(o *Options) { o.Data = Batches{Rows: Table{"x": Column(make([]float32, 3), 2)}} }, "no whole number of rows"},
 		"data that fails": {func(o *Options) {
 			o.Data = Func(func(int64, int) iter.Seq2[Batch, error] {
 				return func(yield func(Batch, error) bool) { yield(nil, broken) }
