@@ -70,6 +70,8 @@ func (f *taskFlags) check(a *app) error {
 		return usagef("--plot %s: use a name that ends in .png or .svg", f.plot)
 	case f.every < 0:
 		return usagef("--checkpoint-every %d: use at least 1", f.every)
+	case f.plot != "" && !isFolder(filepath.Dir(f.plot)):
+		return usagef("--plot %s: there is no folder %s", f.plot, filepath.Dir(f.plot))
 	case f.out == "" && f.every > 0:
 		return usagef("--checkpoint-every needs a folder: give --out")
 	case f.out == "" && f.resume:
@@ -82,4 +84,10 @@ func (f *taskFlags) check(a *app) error {
 		return usagef("--out %s is no folder", f.out)
 	}
 	return nil
+}
+
+// isFolder tells whether a file can be made there, as far as one sees before.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

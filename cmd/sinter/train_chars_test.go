@@ -70,6 +70,8 @@ func TestTrainCharsRefuses(t *testing.T) {
 		"does not divide":   {file, "--heads", "5"},
 		"no such file":      {file + "x"},
 		"at least 1":        {file, "--steps", "0"},
+		"characters a step": {file, "--batch", "288230376151711744"},
+		"use at most":       {file, "--block", "999999999999999999"},
 		"there are 2 argum": {file, file},
 	} {
 		status, _, errs := runCommand(t, nil, "", append([]string{"train", "chars"}, args...)...)

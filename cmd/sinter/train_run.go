@@ -195,13 +195,13 @@ func textLine(e train.Event) string {
 // end keeps the weights of a net, if that was asked for, and prints the last
 // line: fields as JSON, or what text writes.
 func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text func(w io.Writer)) error {
-	if t.flags.plot != "" {
-		if err := t.draw(); err != nil {
+	if t.flags.out != "" {
+		if err := t.save(ctx, net); err != nil {
 			return err
 		}
 	}
-	if t.flags.out != "" {
-		if err := t.save(ctx, net); err != nil {
+	if t.flags.plot != "" {
+		if err := t.draw(); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -68,6 +69,8 @@ func (f temporalFlags) check(c *cobra.Command) error {
 		return usagef("--epochs %d: use at least 1", f.epochs)
 	case c.Flags().Changed("export") && f.export == "":
 		return usagef("--export is empty: give a file")
+	case f.export != "" && !isFolder(filepath.Dir(f.export)):
+		return usagef("--export %s: there is no folder %s", f.export, filepath.Dir(f.export))
 	}
 	return nil
 }

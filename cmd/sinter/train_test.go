@@ -173,6 +173,8 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"line", "--checkpoint-every", "-5", "--out", "x"}, "use at least 1"},
 		{[]string{"line", "--dtype", "int8"}, "training computes in f32 or bf16"},
 		{[]string{"line", "--plot", "x.jpg"}, "ends in .png or .svg"},
+		{[]string{"line", "--plot", filepath.Join(file, "x.png")}, "there is no folder"},
+		{[]string{"temporal", "--export", filepath.Join(file, "x")}, "there is no folder"},
 		{[]string{"line", "--seed", "x"}, "use a whole number"},
 	} {
 		status, _, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)

@@ -1,7 +1,6 @@
 package chars
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/sinterml/sinter"
@@ -21,6 +20,9 @@ type Options struct {
 // Defaults are nanoGPT's for a processor.
 var Defaults = Options{Layers: 4, Heads: 4, Width: 128, Block: 64, Batch: 12, Steps: 2000}
 
+// maxStep is far above what a step of use learns from, and fits memory.
+const maxStep = 1 << 24
+
 func (o Options) check() error {
 	for _, n := range []struct {
 		name  string
@@ -29,6 +31,9 @@ func (o Options) check() error {
 		if n.value < 1 {
 			return fmt.Errorf("%d %s: use at least 1", n.value, n.name)
 		}
+	}
+	if o.Block > MaxText || o.Batch > maxStep/o.Block {
+		return fmt.Errorf("a batch of %d blocks of %d: use at most %d characters a step", o.Batch, o.Block, maxStep)
 	}
 	if o.Width%o.Heads != 0 {
 		return fmt.Errorf("a width of %d does not divide into %d heads", o.Width, o.Heads)
@@ -46,7 +51,10 @@ type Task struct {
 
 // New makes a net for a text.
 func New(text *Text, o Options) (*Task, error) {
-	if err := errors.Join(o.check(), text.Check(o.Block)); err != nil {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := text.Check(o.Block); err != nil {
 		return nil, err
 	}
 	net, err := gpt.New(gpt.Sizes{Vocabulary: len(text.Vocabulary), Block: o.Block, Layers: o.Layers, Heads: o.Heads, Width: o.Width}, o.Seed)
@@ -96,7 +104,7 @@ func (t *Task) Train() train.Options {
 			return t.Net.Loss(sinter.Input("ids", sinter.I64, shape...), sinter.Input("next", sinter.I64, shape...)), nil
 		},
 		Evaluate: train.Evaluation{
-			Every: max(1, (o.Steps+evaluations-1)/evaluations),
+			Every: (o.Steps-1)/evaluations + 1,
 			Data:  Blocks{IDs: t.text.Held, Batch: heldBatch, Block: o.Block},
 			Metrics: func() []train.Metric {
 				shape := []sinter.Dim{sinter.Sym("blocks", 1, heldBatch), sinter.N(o.Block)}
