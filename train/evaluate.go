@@ -76,6 +76,9 @@ func (e *Evaluator) Run(ctx context.Context, data Data) (*Scores, error) {
 	case data == nil:
 		return nil, errors.New("train: an evaluation of no data")
 	}
+	if e.device != nil {
+		ctx = sinter.WithDevice(ctx, e.device)
+	}
 	total := 0
 	for _, n := range e.sizes {
 		total += n
