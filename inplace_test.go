@@ -49,6 +49,33 @@ func TestVariablesChangeWhereTheyLie(t *testing.T) {
 	}
 }
 
+// One product's kernel computes two new values and what is made of them and of
+// both old ones, which it must not have written over by then.
+func TestProductsReadOldValuesFirst(t *testing.T) {
+	ctx := context.Background()
+	d := open(t, "cpu")
+	v, u := NewVariable("v", Full(F32, 0, N(40), N(40))), NewVariable("u", Full(F32, 5, N(40), N(40)))
+	ones := make([]float32, 40*8)
+	for i := range ones {
+		ones[i] = 1
+	}
+	x := Of(ones, 40, 8)
+	a := v.Assign(x.MatMul(x.T()).Mul(Scalar(0.125)).Add(v.Tensor()))
+	b := u.Assign(a.Tanh().Floor().Add(Scalar(2)).Add(v.Tensor()))
+	step := compileOn(t, d, b, a, b.Mul(a).Add(v.Tensor()).Sub(u.Tensor()))
+	for i, expected := range [][3]float32{{1, 2, -3}, {2, 3, 5}, {3, 4, 11}} {
+		out, err := step.Run(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, r := range []Tensor{v.Tensor(), u.Tensor(), out[2]} {
+			if got, err := Values[float32](WithDevice(ctx, d), r); err != nil || got[0] != expected[j] || got[1599] != expected[j] {
+				t.Errorf("step %d: value %d is %v, want %v: %v", i, j, got[0], expected[j], err)
+			}
+		}
+	}
+}
+
 // What somebody else has stays as it is.
 func TestOldVersionsThatTensorsHaveStay(t *testing.T) {
 	ctx := context.Background()

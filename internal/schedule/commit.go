@@ -104,15 +104,15 @@ func (c *commits) accept(a assignment) bool {
 	if from >= 0 && !readsOwn(k, from, to) {
 		return false
 	}
+	done := c.pairs(w)
+	if from >= 0 {
+		done = append(done, [2]int{from, to})
+	}
+	work, ok := storesInOrder(k, done)
+	if !ok || product && work != k {
+		return false // a product's stores stay in the order in which its values follow from one another
+	}
 	if !product {
-		done := c.pairs(w)
-		if from >= 0 {
-			done = append(done, [2]int{from, to})
-		}
-		work, ok := storesInOrder(k, done)
-		if !ok {
-			return false
-		}
 		c.plan.Kernels[w].Work = work
 	}
 	for _, r := range c.readers[a.leaf] {
@@ -127,7 +127,7 @@ func (c *commits) accept(a assignment) bool {
 }
 
 // loopsOf is the loops of a kernel, or what a product means as loops: its only
-// store is that of the epilogue. Nil: other work.
+// stores are those of the epilogue. Nil: other work.
 func loopsOf(k *Kernel) (loops *loop.Kernel, product bool) {
 	switch w := k.Work.(type) {
 	case *loop.Kernel:

@@ -140,8 +140,26 @@ func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set 
 	if len(kept) > maxBeside || slices.ContainsFunc(kept, func(n *ir.Node) bool { return n != anchor && !elementwise(n) }) {
 		return nil, nil
 	}
+	if s.entangled(append(kept, t), set) {
+		return nil, nil
+	}
 	slices.SortFunc(kept, func(a, b *ir.Node) int { return a.ID - b.ID })
 	return set, kept
+}
+
+// entangled tells whether the members of a product's kernel, which does all of
+// the set, need another kernel that needs one of them: two products may each
+// keep what the other ends with.
+func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool) bool {
+	g := &group{}
+	for n := range set {
+		s.group[n.ID] = g
+	}
+	found := s.through(members, g, func(r *ir.Node) bool { return s.group[r.ID] == g })
+	for n := range set {
+		s.group[n.ID] = nil
+	}
+	return found
 }
 
 // comesBack tells whether what is in the set, up to t, needs a node outside of

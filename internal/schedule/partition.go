@@ -501,24 +501,29 @@ func (s *partition) cyclic(n *ir.Node, g *group) bool {
 
 // through tells whether some root that is found is needed to compute start by
 // way of a kernel besides skip. A kernel of low IDs may lead to high ones: one
-// that it reads may have been joined by a node that comes late.
+// that it reads may have been joined by a node that comes late, and a product's
+// ends in one that may read what is in no kernel yet.
 func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.Node) bool) bool {
 	seen := map[*group]bool{skip: true}
+	alone := map[*ir.Node]bool{} // seen roots whose kernel is not known yet
 	var follow func(m *ir.Node, direct bool) bool
 	follow = func(m *ir.Node, direct bool) bool {
 		for _, r := range s.cone(m) {
 			if !direct && found(r) {
 				return true
 			}
-			h := s.group[r.ID]
-			if h == nil || seen[h] {
+			members := []*ir.Node{r}
+			switch h := s.group[r.ID]; {
+			case h == nil && !alone[r]:
+				alone[r] = true
+			case h == nil || seen[h]:
 				continue
+			default:
+				seen[h] = true
+				members = h.members
 			}
-			seen[h] = true
-			for _, x := range h.members {
-				if follow(x, false) {
-					return true
-				}
+			if slices.ContainsFunc(members, func(x *ir.Node) bool { return follow(x, false) }) {
+				return true
 			}
 		}
 		return false

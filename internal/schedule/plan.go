@@ -84,10 +84,9 @@ func (h *Host) String() string {
 // "split" (reductions to few results in parts), "epilogue" (work after an
 // anchor), "constants" (what depends on weights alone is computed once),
 // "layout" (values lie in memory in the order in which products read them),
-// "free-early" (kernels that free memory run early), "recompute" (norms run again where
-// memory is scarce), "pack-memory" (temps share
-// memory), "in-place" (variables change where they lie), and "stagger" (passes over rows share a
-// memory), "in-place" (variables change where they lie), and "stagger" (passes over rows share a
+// "free-early" (kernels that free memory run early), "recompute" (norms run
+// again where memory is scarce), "pack-memory" (temps share memory), "in-place"
+// (variables change where they lie), and "stagger" (passes over rows share a
 // loop), which devices look at.
 type Options struct {
 	NoOpt []string
