@@ -32,6 +32,20 @@ func (m *Mode) Updates() []sinter.Tensor {
 	return all
 }
 
+// UpdatesWhere is Updates that leave the statistics as they were where good, a
+// Bool of one element, is false: those of a batch that is not finite would spoil
+// all that come after.
+func (m *Mode) UpdatesWhere(good sinter.Tensor) []sinter.Tensor {
+	if m == nil {
+		return nil
+	}
+	all := make([]sinter.Tensor, len(m.changed))
+	for i, v := range m.changed {
+		all[i] = v.Assign(sinter.Where(good.Reshape(), m.latest[v], read(v)))
+	}
+	return all
+}
+
 // change replaces a statistic by f of it. A layer that is used several times
 // in a graph changes what the last use made of it.
 func (m *Mode) change(v *sinter.Variable, f func(old sinter.Tensor) sinter.Tensor) {

@@ -157,3 +157,23 @@ func TestLossOfAnOverflow(t *testing.T) {
 		}
 	}
 }
+
+// A batch that is not finite leaves running statistics as they were, as it does
+// the parameters.
+func TestStatisticsOfNaN(t *testing.T) {
+	for _, options := range []optim.Options{{}, {Accumulate: 2}} {
+		o := poisoned(t, options, float32(math.NaN()))
+		if _, err := Run(t.Context(), o); err == nil {
+			t.Fatal("NaN was not noticed")
+		}
+		mean, err := sinter.Values[float32](t.Context(), o.Net.(*ringNet).Norm.Mean.Tensor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range mean {
+			if v-v != 0 || v == 0 {
+				t.Errorf("%+v: running mean %d is %v", options, i, v)
+			}
+		}
+	}
+}

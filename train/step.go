@@ -87,7 +87,7 @@ func (s *stepper) compile(o Options, changes func(loss sinter.Tensor) ([]sinter.
 		}
 		report = append(report, x)
 	}
-	outputs := slices.Concat(updates, m.Updates(), []sinter.Tensor{sinter.Stack(0, report...)})
+	outputs := slices.Concat(updates, m.UpdatesWhere(good), []sinter.Tensor{sinter.Stack(0, report...)})
 	p, err := sinter.Compile(sinter.Capture(outputs...), o.Compile)
 	if err != nil {
 		return nil, fmt.Errorf("compiling the step: %w", err)
