@@ -22,6 +22,12 @@ var scheduleDefects = []Defect{
 		Package: "internal/schedule", Run: "TestRandomLayouts",
 	},
 	{
+		Name: "overwritten-before-it-is-read", File: "internal/schedule/commit.go",
+		Old:     "!ok || product && work != k",
+		New:     "!ok",
+		Package: ".", Run: "TestProductsReadOldValuesFirst", Needs: machineCode,
+	},
+	{
 		Name: "values-have-the-width-of-keys", File: "internal/schedule/attention.go",
 		Old:     "b.attentionIndex(t, o.node.Shape)",
 		New:     "b.attentionIndex(t, q.Shape)",

@@ -65,12 +65,20 @@ func (p *Plan) checkCommits() error {
 		if i >= p.Commit && len(k.Checks) > 0 {
 			return fmt.Errorf("kernel %d %s may fail when variables have been overwritten", i, k.Name)
 		}
+		work, _ := loopsOf(k)
+		var same [][2]int // params in the same place
 		for leaf, to := range writes {
 			gone[leaf] = i
 			from := slices.Index(k.Args, leaf)
-			if work, _ := loopsOf(k); work == nil || from >= 0 && !readsOwn(work, from, to) {
+			if work == nil || from >= 0 && !readsOwn(work, from, to) {
 				return fmt.Errorf("kernel %d %s reads elements of b%d that it may have overwritten", i, k.Name, leaf)
 			}
+			if from >= 0 {
+				same = append(same, [2]int{from, to})
+			}
+		}
+		if sorted, ok := storesInOrder(work, same); !ok || sorted != work {
+			return fmt.Errorf("kernel %d %s overwrites a variable and then reads its old value", i, k.Name)
 		}
 	}
 	return nil
