@@ -35,7 +35,8 @@ type savedState struct {
 	Done     bool // the run came to its end
 	Position position
 	Stop     stopState
-	Plateau  *optim.Plateau `json:",omitempty"`
+	Plateau  *optim.Plateau    `json:",omitempty"`
+	Settings map[string]string `json:",omitempty"`
 }
 
 // kept lists the variables of a run by their names in a checkpoint.

@@ -166,6 +166,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		"another optimizer": {other(&ringNet{Hidden: nn.Linear{In: 2, Out: 16}, Norm: nn.BatchNorm{Channels: 16}, Out: nn.Linear{In: 16, Out: 2}}, optim.SGD{Momentum: 0.5}),
 			"optimizer.sgd.momentum.hidden.weight", "it is missing"},
 		"another seed": {func(o *Options) { o.Seed = 8 }, "", "it is of seed 7, this run has 8"},
+		"other data":   {func(o *Options) { o.Checkpoints.Settings = map[string]string{"rows": "7"} }, "", `its rows is "", that of this run "7"`},
 		"a plateau": {func(o *Options) {
 			o.Plateau = Plateau{Rule: &optim.Plateau{}, Metric: "accuracy"}
 			o.Evaluate = ringOptions(t, optim.Options{}).Evaluate

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,9 @@ type Checkpoints struct {
 	// none. Without it, checkpoints of a run that came to its end are replaced, and
 	// those of one that did not are an error.
 	Resume bool
+	// Settings are what a run that goes on must have as the one before had it, by
+	// name, beside what is compared anyway: the size of a batch, which data.
+	Settings map[string]string
 
 	disk atomicfile.Disk // nil: the operating system's; tests have others
 }
@@ -153,6 +157,8 @@ func (r *run) restore(ctx context.Context, f *safetensors.File, s savedState) (e
 		err = fmt.Errorf("its updates average %d gradients, those of this run %d", s.Averaged, averaged)
 	case (s.Plateau == nil) != (r.o.Plateau.Rule == nil):
 		err = errors.New("of it and this run one has a Plateau")
+	default:
+		err = compareSettings(s.Settings, r.o.Checkpoints.Settings)
 	}
 	if err != nil {
 		return &CheckpointError{File: f.Name(), Err: err}
@@ -175,6 +181,21 @@ func (r *run) restore(ctx context.Context, f *safetensors.File, s savedState) (e
 	return nil
 }
 
+// compareSettings names the first setting that differs.
+func compareSettings(saved, now map[string]string) error {
+	all := maps.Clone(saved)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, now)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if was, is := saved[name], now[name]; was != is {
+			return fmt.Errorf("its %s is %q, that of this run %q", name, was, is)
+		}
+	}
+	return nil
+}
+
 // save keeps a checkpoint of now, unless that is there, and removes those that
 // are too old.
 func (r *run) save(ctx context.Context) error {
@@ -191,7 +212,7 @@ func (r *run) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	state := savedState{checkpointVersion, r.o.Seed, r.o.Optimizer.Averaged(), r.done(), r.at, r.stop.stopState, r.o.Plateau.Rule}
+	state := savedState{checkpointVersion, r.o.Seed, r.o.Optimizer.Averaged(), r.done(), r.at, r.stop.stopState, r.o.Plateau.Rule, c.Settings}
 	metadata, err := encodeState(state, tensors)
 	if err != nil {
 		return err

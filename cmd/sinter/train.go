@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,7 @@ type taskFlags struct {
 	resume bool
 	plot   string
 	board  string
+	task   *cobra.Command // that runs
 }
 
 func (f *taskFlags) register(set *pflag.FlagSet) {
@@ -54,10 +57,31 @@ the other flags as they were. The result is that of a run that never stopped.`,
 		},
 	}
 	f.register(c.PersistentFlags())
-	for _, task := range trainTasks {
-		c.AddCommand(task(a, &f))
+	for _, make := range trainTasks {
+		task := make(a, &f)
+		run := task.RunE
+		task.RunE = func(c *cobra.Command, args []string) error {
+			f.task = c
+			return run(c, args)
+		}
+		c.AddCommand(task)
 	}
 	return c
+}
+
+// free are flags of tasks that may change when a run is gone on from: how long
+// it is, and what is not about training.
+var free = []string{"steps", "epochs", "from", "export"}
+
+// settings are the flags that a run has to be gone on from with.
+func (f *taskFlags) settings(dtype string) map[string]string {
+	all := map[string]string{"dtype": cmp.Or(dtype, "f32")}
+	f.task.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(free, flag.Name) && flag.Name != "help" {
+			all[flag.Name] = flag.Value.String()
+		}
+	})
+	return all
 }
 
 // check refuses flags that cannot be meant, before anything is computed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"strconv"
@@ -82,6 +83,7 @@ func (a *app) trainChars(ctx context.Context, f *taskFlags, file, from string, o
 		return err
 	}
 	defer t.close()
+	t.data = fmt.Sprintf("%08x", crc32.ChecksumIEEE(data))
 	t.metadata, err = charsMetadata(text, o)
 	if err != nil {
 		return err

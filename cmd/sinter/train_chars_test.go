@@ -59,6 +59,41 @@ func TestTrainChars(t *testing.T) {
 	gpttest.PyTorchLoads(t, model, net, 2)
 }
 
+// What is gone on from has to be the same text, in batches of the same size; it
+// may be for longer.
+func TestTrainCharsGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	file, other := filepath.Join(dir, "text"), filepath.Join(dir, "other")
+	for name, text := range map[string]string{file: "to be, or not to be: that is the question\n", other: "to be, or not to be: that is no question\n"} {
+		if err := os.WriteFile(name, []byte(strings.Repeat(text, 20)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(file string, more ...string) (int, string) {
+		args := append(append([]string{"train", "chars", file, "--json", "--out", filepath.Join(dir, "run")}, smallChars...), more...)
+		status, _, errs := runCommand(t, nil, "", args...)
+		return status, errs
+	}
+	if status, errs := run(file, "--steps", "6"); status != statusDone {
+		t.Fatal(errs)
+	}
+	for _, c := range []struct {
+		file, say string
+		more      []string
+	}{
+		{file, "its batch is", []string{"--batch", "5"}},
+		{file, "its dtype is", []string{"--dtype", "bf16"}},
+		{other, "its data is", nil},
+	} {
+		if status, errs := run(c.file, append(c.more, "--steps", "9", "--resume")...); status != statusFailed || !strings.Contains(errs, c.say) {
+			t.Errorf("%v: status %d, %q, want %q", c.more, status, errs, c.say)
+		}
+	}
+	if status, errs := run(file, "--steps", "9", "--resume"); status != statusDone {
+		t.Error(errs)
+	}
+}
+
 func TestTrainCharsRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(file, []byte("short"), 0o600); err != nil {

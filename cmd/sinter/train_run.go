@@ -34,6 +34,7 @@ type trainRun struct {
 	runs     int               // begun
 	curves   report.Curves     // of the last of them
 	metadata map[string]string // of the file of weights
+	data     string            // a checksum of what the user gave to learn from; "": nothing
 }
 
 // startTraining opens the device. The task ends it by end.
@@ -71,7 +72,10 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 		return nil, err
 	}
 	if t.flags.out != "" {
-		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints"+part)), Every: t.flags.every, Resume: t.flags.resume}
+		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints"+part)), Every: t.flags.every, Resume: t.flags.resume, Settings: t.flags.settings(t.settings.dtype)}
+		if t.data != "" {
+			o.Checkpoints.Settings["data"] = t.data
+		}
 		if err := os.MkdirAll(t.flags.out, 0o777); err != nil {
 			return nil, fmt.Errorf("making the folder for the model: %w", err)
 		}
