@@ -132,7 +132,7 @@ func readTokenizer(s *source, vocab int) (*tokenizer.Tokenizer, error) {
 		return nil, fmt.Errorf("model: %s: %w", s.name, err)
 	}
 	if t.VocabSize() > vocab {
-		return nil, fmt.Errorf("model: %s: the tokenizer has ids up to %d, the model %d rows: they do not belong together", s.path("tokenizer.json"), t.VocabSize()-1, vocab)
+		return nil, fmt.Errorf("model: %s: the tokenizer has ids up to %d, config.json a vocab_size of %d: they do not belong together", s.path("tokenizer.json"), t.VocabSize()-1, vocab)
 	}
 	return t, nil
 }
