@@ -213,9 +213,10 @@ func (b *gradientBounds) pair(row, key int, mask uncertain) (w, ds uncertain) {
 		eSlope = 2*t*et + et*et + 8*u
 	}
 	scale := math.Abs(b.Scale)
-	most := (w.v + w.e) * (math.Abs(g.v) + g.e) * (slope + eSlope) * scale
+	unscaled := (w.v + w.e) * (math.Abs(g.v) + g.e) // may leave the range before it is scaled
+	most := unscaled * (slope + eSlope) * scale
 	ds.v = w.v * g.v * slope * b.Scale
-	ds.unsure = w.unsure || !(most <= maxFinite(b.t.Compute())) && finite(ds.v) || !(abs <= maxFinite(b.t.Compute()))
+	ds.unsure = w.unsure || !(max(most, unscaled) <= maxFinite(b.t.Compute())) && finite(ds.v) || !(abs <= maxFinite(b.t.Compute()))
 	if !finite(ds.v) { // where a factor may be 0 in a narrower type than this one
 		ds.unsure = ds.unsure || w.v < 0x1p-100 && w.v > 0 || b.SoftCap != 0
 		return w, ds
