@@ -1,70 +1,94 @@
 package sinter
 
 import (
-	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"html"
 	"io"
-	"strconv"
+	"slices"
 
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/inspect"
+	"github.com/sinterml/sinter/internal/inspect/page"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-const pageHead = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>graph</title>
-<style>
-body { font: 14px monospace; margin: 2em }
-td, th { padding: 0.1em 1em 0.1em 0; text-align: left; vertical-align: top }
-tr:target { background: #ffd }
-</style>
-</head>
-<body>
-`
-
-// HTML writes the graph as a page: a row for each operation, which its users
-// link to, with the values that are there by now. It never evaluates.
+// HTML writes the graph as a page that needs nothing but itself: its operations
+// with the values that are there by now, what each stage of compiling for the
+// best device makes of them, kernels, memory and machine code. Sizes that a run
+// would bring are about 128 in it. It compiles and never evaluates; where the
+// graph cannot be compiled the page says why and shows it as it is.
+//
+// Program.HTML shows how a program was compiled, and what a Profile measured.
 func (g *Graph) HTML(w io.Writer) error {
 	if w == nil {
 		return errNilWriter
 	}
-	var b bytes.Buffer
-	b.WriteString(pageHead)
+	return page.Write(w, g.document())
+}
+
+// document is what there is to see of g.
+func (g *Graph) document() *inspect.Document {
+	f := inspect.Facts{}
 	if err := g.Err(); err != nil {
-		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(err.Error()))
-	} else {
-		g.writeTable(&b)
+		f.Missing = []string{err.Error()}
+		return inspect.New(traced(&ir.Graph{}), f)
 	}
-	b.WriteString("</body>\n</html>\n")
-	_, err := w.Write(b.Bytes())
-	return err
+	for _, v := range g.values {
+		f.Values = append(f.Values, v.preview())
+	}
+	f.Env = usualSizes(g.graph)
+	bare, _, leaves := split(g.graph)
+	d, err := bestDevice()
+	if err == nil {
+		err = errors.Join(checkAssigns(bare, leaves), checkBindable(bare, leaves))
+	}
+	if err != nil {
+		f.Missing = []string{"it cannot be compiled: " + err.Error()}
+		return inspect.New(traced(g.graph), f)
+	}
+	return d.document(bare, device.Options{}, f)
 }
 
-func (g *Graph) writeTable(b *bytes.Buffer) {
-	b.WriteString("<table>\n<tr><th></th><th>operation</th><th>operands</th><th>type</th><th>values</th></tr>\n")
-	for i, n := range g.graph.Nodes {
-		op := n.Op.String()
-		if n.Op.HasLeaf() && n.Op != ir.Assign {
-			if name := g.graph.Leaves[n.Attr.Leaf].Name; name != "" {
-				op += " " + strconv.Quote(name)
-			}
-		}
-		fmt.Fprintf(b, "<tr id=\"n%d\"><td>%%%d</td><td>%s</td><td>", i, i, html.EscapeString(op))
-		writeLinks(b, n.In)
-		fmt.Fprintf(b, "</td><td>%s</td><td>%s</td></tr>\n", html.EscapeString(n.Type.String()), html.EscapeString(g.values[i].preview()))
+// document is what there is to see of g when it is compiled.
+func (d *Device) document(g *ir.Graph, o device.Options, f inspect.Facts) *inspect.Document {
+	f.Device, f.Off = d.Name(), slices.Clone(o.NoOpt)
+	f.Precision = cmp.Or(o.Precision, ir.F32).String()
+	c, err := d.look(g, o)
+	if err != nil {
+		f.Missing = append(f.Missing, err.Error())
 	}
-	b.WriteString("</table>\n<p>outputs: ")
-	writeLinks(b, g.graph.Outputs)
-	b.WriteString("</p>\n")
+	return inspect.New(c, f)
 }
 
-func writeLinks(b *bytes.Buffer, nodes []*ir.Node) {
-	for i, n := range nodes {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		fmt.Fprintf(b, "<a href=\"#n%d\">%%%d</a>", n.ID, n.ID)
+// look compiles g once more, to be looked at. If the device cannot, the error
+// says why, and there is g alone to be seen.
+func (d *Device) look(g *ir.Graph, o device.Options) (*inspect.Compilation, error) {
+	l, ok := d.compiler.(inspect.Looker)
+	if !ok {
+		return traced(g), fmt.Errorf("the device %s has no stages of its own to show", d.Name())
 	}
+	c, err := l.Look(context.Background(), g, o)
+	if err != nil {
+		return traced(g), fmt.Errorf("it cannot be compiled for %s: %w", d.Name(), err)
+	}
+	return c, nil
+}
+
+// traced is a compilation that has only just begun.
+func traced(g *ir.Graph) *inspect.Compilation {
+	c := &inspect.Compilation{}
+	c.Begin(g)
+	return c
+}
+
+// usualSizes are sizes for each symbol at which memory and work can be shown.
+func usualSizes(g *ir.Graph) ir.Env {
+	const usual = 128
+	env := ir.Env{}
+	for _, s := range g.Symbols() {
+		env[s.Name] = int(min(max(usual, s.Min), s.Max))
+	}
+	return env
 }

@@ -35,7 +35,8 @@ type compiled struct {
 	module  device.Module
 	offsets []offsetsUse
 	symbols []ir.Symbol
-	refs    int // guarded by device.programs.mu
+	options device.Options // without Trace
+	refs    int            // guarded by device.programs.mu
 }
 
 // Program is a compiled graph. It may run from many goroutines at once.
@@ -85,7 +86,7 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	}
 	d := o.Device
 	if d == nil {
-		best, err := bestDevice()
+		best, err := deviceFor(g.graph)
 		if err != nil {
 			return nil, err
 		}

@@ -4,20 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/device/trial"
 )
 
-// drivers are the kinds of device in this package, the best first. Importing
-// others for their effect adds theirs.
-var drivers = []device.Driver{
-	{Name: "cpu", Open: func(int) (device.Device, error) { return cpu.New(cpu.Options{}) }},
-	{Name: "interp", Open: func(int) (device.Device, error) { return interp.New(), nil }},
+// The kinds of device in this package. Importing others for their effect adds
+// theirs.
+func init() {
+	device.Register(device.Driver{
+		Name: "cpu",
+		List: func() ([]device.Properties, error) { return []device.Properties{cpu.Describe()}, nil },
+		Open: func(int) (device.Device, error) { return cpu.New(cpu.Options{}) },
+	})
+	device.Register(device.Driver{
+		Name: "interp",
+		List: func() ([]device.Properties, error) {
+			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true, DTypes: []string{"f32", "bf16", "int8"}}}, nil
+		},
+		Open: func(int) (device.Device, error) { return interp.New(), nil },
+	})
 }
 
 // Device runs programs. It may be used from many goroutines; the zero Device
@@ -29,38 +37,75 @@ type Device struct {
 	programs programs
 }
 
-// DeviceInfo describes a device that Open can open.
+// DeviceInfo describes a device that Open can open, or says why one is missing.
+// What is not known is empty.
 type DeviceInfo struct {
 	Name        string // what Open takes
-	Description string // of the hardware, where the driver tells
+	Kind        string // cuda, hip, metal, vulkan, opencl, cpu or interp
+	Description string // of the hardware
+	Vendor      string
+	Driver      string // name and version of what runs it
+	UUID        string
+	Memory      uint64 // bytes in all
+	Free        uint64 // bytes that can be had
+	// Software is a device that computes on the processor, by way of a driver:
+	// "auto" never stands for it.
+	Software bool
+	Features []string
+	DTypes   []string // number formats that products compute in
+	// Alternatives are the names under which other drivers offer the same
+	// hardware.
+	Alternatives []string
+	// Reason says why the device cannot be opened, and is empty if it can;
+	// Remedy says what to do about it.
+	Reason, Remedy string
 }
 
 // Open opens a device by name: "cpu", "interp", the n-th of several as
-// "opencl:1", or "auto" for the best there is.
-func Open(name string) (*Device, error) {
-	kind, number, numbered := strings.Cut(name, ":")
-	index := 0
-	if numbered {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("device %q: %q is not a number", name, number)
-		}
-		index = n
+// "opencl:1", or "auto" for the best there is, which is "cpu" where no GPU is.
+// GPUs come with the import of package gpu. One that has not been used before is
+// compared with the processor first, on one small program, and refused where it
+// computes something else.
+func Open(name string) (*Device, error) { return OpenWith(name, DeviceOptions{}) }
+
+// DeviceOptions say how a device is opened. The zero value is what Open does.
+type DeviceOptions struct {
+	// MemoryLimit bounds the bytes that tensors and programs may take on the
+	// device together: what is beyond is an OutOfMemoryError. 0 is all there is.
+	// The referee, "interp", has no limit.
+	MemoryLimit int64
+	// Unchecked opens a device without comparing it with the processor.
+	Unchecked bool
+	// Tuning is the folder with what runs under WithTuning have found; "" is
+	// sinter/tuning in the user's cache folder.
+	Tuning string
+	// Untuned leaves alone what was found: every kernel is as if nothing were
+	// kept, and nothing can be looked for. Options.NoOpt "tuning" does so for
+	// one program.
+	Untuned bool
+}
+
+// OpenWith opens a device by name, with options.
+func OpenWith(name string, o DeviceOptions) (*Device, error) {
+	if name == "auto" {
+		return openBest(o)
 	}
-	if kind == "auto" && !numbered {
-		return openBest()
+	kind, index, err := device.ParseName(name)
+	if err != nil {
+		return nil, err
 	}
-	for _, d := range allDrivers() {
+	for _, d := range device.Registered() {
 		if d.Name == kind {
-			return openDriver(d, index, name)
+			return openDriver(d, index, name, o)
 		}
 	}
-	return nil, fmt.Errorf("no device %q: there are auto, %s", name, strings.Join(deviceNames(), ", "))
+	_, err = device.Find(entries(), name)
+	return nil, err
 }
 
 // CPUOptions configure a device on the processor.
 type CPUOptions struct {
-	// ISA is "avx512", "avx2" or "generic"; "" is the best that the processor
+	// ISA is "avx512", "avx2", "neon" or "generic"; "" is the best that the processor
 	// and the operating system have.
 	ISA     string
 	Threads int // a run uses at most so many; 0: GOMAXPROCS at the time
@@ -82,21 +127,17 @@ func OpenCPU(o CPUOptions) (*Device, error) {
 	return &Device{name: "cpu", dev: dev, compiler: dev}, nil
 }
 
-func openBest() (*Device, error) {
-	var errs []error
-	for _, d := range allDrivers() {
-		dev, err := openDriver(d, 0, d.Name)
-		if err == nil {
-			return dev, nil
+// openDriver opens a device of a driver. What cannot be there without asking
+// the driver first, it is not asked for.
+func openDriver(d device.Driver, index int, name string, o DeviceOptions) (*Device, error) {
+	var properties device.Properties
+	if d.External || index > 0 {
+		list, _ := d.Properties()
+		if index >= len(list) {
+			_, err := device.Find(entries(), name)
+			return nil, err
 		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
-}
-
-func openDriver(d device.Driver, index int, name string) (*Device, error) {
-	if d.List == nil && index > 0 {
-		return nil, fmt.Errorf("device %q: there is one %s only", name, d.Name)
+		properties = list[index]
 	}
 	dev, err := d.Open(index)
 	if err != nil {
@@ -107,34 +148,64 @@ func openDriver(d device.Driver, index int, name string) (*Device, error) {
 		dev.Close()
 		return nil, fmt.Errorf("device %q cannot compile", name)
 	}
+	if d.External && !o.Unchecked {
+		if err := trial.Default().Once(context.Background(), device.NameOf(d, index), d.Name, properties, dev); err != nil {
+			return nil, fmt.Errorf("device %q: %w", name, errors.Join(err, dev.Close()))
+		}
+	}
+	if err := limitMemory(dev, o.MemoryLimit); err != nil {
+		return nil, fmt.Errorf("device %q: %w", name, errors.Join(err, dev.Close()))
+	}
+	keepTuning(dev, d.Name, properties, o)
 	return &Device{name: name, dev: dev, compiler: c}, nil
 }
 
-func allDrivers() []device.Driver { return append(device.Registered(), drivers...) }
-
-func deviceNames() []string {
-	var names []string
-	for _, d := range Devices() {
-		names = append(names, d.Name)
+func limitMemory(d device.Device, n int64) error {
+	keeper, ok := d.(device.MemoryKeeper)
+	switch {
+	case n == 0:
+	case n < 0:
+		return fmt.Errorf("a memory limit of %d bytes: use at least 1, or 0 for none", n)
+	case !ok:
+		return errors.New("it cannot limit its memory")
+	default:
+		keeper.SetMemoryLimit(n)
 	}
-	return names
+	return nil
 }
 
-// Devices lists what Open can open, the best first.
+// TrimMemory gives back the memory that the device holds for later runs alone.
+// These take a little longer then.
+func (d *Device) TrimMemory() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if keeper, ok := d.dev.(device.MemoryKeeper); ok {
+		return keeper.TrimMemory()
+	}
+	return nil
+}
+
+// entries asks all drivers what they have.
+func entries() []device.Entry {
+	var all []device.Entry
+	for _, d := range device.Registered() {
+		all = append(all, device.Entries(d)...)
+	}
+	return device.Arrange(all)
+}
+
+// Devices lists the devices that there are, the best first, and for each kind
+// of which there is none the reason. Drivers of GPUs are opened for it, in this
+// process. A GPU that several drivers reach is listed once.
 func Devices() []DeviceInfo {
 	var all []DeviceInfo
-	for _, d := range allDrivers() {
-		if d.List == nil {
-			all = append(all, DeviceInfo{Name: d.Name})
-			continue
-		}
-		for i, description := range d.List() {
-			name := d.Name
-			if i > 0 {
-				name += ":" + strconv.Itoa(i)
-			}
-			all = append(all, DeviceInfo{name, description})
-		}
+	for _, e := range entries() {
+		all = append(all, DeviceInfo{
+			Name: e.Name, Kind: e.Kind, Description: e.Description, Vendor: e.Vendor, Driver: e.Driver, UUID: e.UUID,
+			Memory: e.Memory, Free: e.Free, Software: e.Software, Features: e.Features, DTypes: e.DTypes,
+			Alternatives: e.Alternatives, Reason: e.Reason, Remedy: e.Remedy,
+		})
 	}
 	return all
 }
@@ -188,9 +259,6 @@ func (d *Device) Stats() Stats {
 	s.Allocated, s.Cached, s.Peak = m.Allocated, m.Cached, m.Peak
 	return s
 }
-
-// bestDevice is opened once, when it is first needed, and never closed.
-var bestDevice = sync.OnceValues(func() (*Device, error) { return Open("auto") })
 
 type deviceKey struct{}
 

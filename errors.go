@@ -20,6 +20,10 @@ type IndexError = device.IndexError
 // DivisionError is an integer division by zero, found while a program ran.
 type DivisionError = device.DivisionError
 
+// OutOfMemoryError is memory that a device has no room for, with how much was
+// asked for and is in use.
+type OutOfMemoryError = device.OutOfMemoryError
+
 // ShapeError is an operation whose operands do not fit. It sticks to the
 // tensors made from the result and is returned by what resolves them.
 type ShapeError struct {

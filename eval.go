@@ -111,14 +111,17 @@ func resolve(ctx context.Context, values []*value) ([]*storage, error) {
 	if !todo {
 		return stores, nil
 	}
-	d, err := deviceFrom(ctx)
-	if err != nil {
-		return nil, err
+	d, _ := ctx.Value(deviceKey{}).(*Device)
+	if d != nil || ctx.Value(deviceKey{}) != nil {
+		if err := d.check(); err != nil {
+			return nil, err
+		}
 	}
 	return resolveOn(ctx, d, values)
 }
 
-// resolveOn computes values on d and swaps their expressions for the results.
+// resolveOn computes values on d, or where that is nil on the device that suits
+// them best, and swaps their expressions for the results.
 func resolveOn(ctx context.Context, d *Device, values []*value) ([]*storage, error) {
 	before := make([]*expr, len(values))
 	for i, v := range values {

@@ -171,6 +171,11 @@ func (b *builder) step() Tensor {
 func FuzzBuild(f *testing.F) {
 	f.Add([]byte{0, 1, 7, 0, 3, 1, 0, 4, 0, 0, 1, 7, 2, 1, 0})
 	f.Add([]byte("tensors are made of bytes, and of operations"))
+	// The first evaluation opens the best device: drivers can take longer to
+	// load than an input may take to run.
+	if _, err := Eval(context.Background(), Full(F32, 1)); err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := &builder{data: data}
 		for len(b.data) > 0 && len(b.stack) < 40 {

@@ -17,7 +17,8 @@ import (
 // in internal/ may import the root; model and all behind it import public
 // packages alone, as users do.
 const layers = `
-internal/atomicfile internal/cpuid internal/filelock internal/jsonread internal/reftest internal/emit/x86/asm internal/jit
+internal/accurate internal/atomicfile internal/cpuid internal/dynlib internal/dynlib/libtest internal/filelock internal/jsonread internal/reftest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
+internal/diskcache
 internal/ir
 internal/ir/irtest internal/philox
 internal/grad internal/rewrite
@@ -25,13 +26,25 @@ internal/loop
 internal/loop/looptest
 internal/template
 internal/schedule
-internal/emit/x86 internal/emit/generic
+internal/emit/entry internal/emit/native
+internal/device/tune internal/emit/x86 internal/emit/arm64 internal/emit/generic internal/emit/cstyle internal/emit/flat internal/emit/ptx/ptxsim internal/emit/native/nativetest
+internal/emit/flat/flattest internal/emit/ptx internal/emit/spirv
 internal/device
+internal/inspect
+internal/inspect/page
 internal/device/interp
+internal/device/compile
+internal/device/launch
+internal/device/toy
 internal/device/cpu
-internal/device/null
+internal/device/null internal/device/suite
+internal/device/trial
+internal/device/opencl/cl internal/device/cuda/cu internal/device/vulkan/vk internal/device/hip/hiprt internal/device/metal/mtl
+internal/device/opencl/cl/cltest internal/device/cuda/cu/cutest internal/device/vulkan/vk/vktest internal/device/hip/hiprt/hiptest internal/device/metal/mtl/mtltest
+internal/device/opencl internal/device/cuda internal/device/hip internal/device/metal internal/device/vulkan
 .
-internal/devicetest internal/planted
+gpu
+internal/devicetest internal/gputest internal/planted internal/device/launch/launchtest internal/device/launch/clangtest
 safetensors tokenizer hub
 internal/modeltest
 model

@@ -89,7 +89,7 @@ func TestCaptureKeepsWhatTensorsDrop(t *testing.T) {
 	if err := g.HTML(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`<tr id="n1"><td>%1</td><td>mul</td><td><a href="#n0">%0</a> <a href="#n0">%0</a></td><td>f32[2]</td>`, "[2 5]"} {
+	for _, part := range []string{`"mul"`, `"i":[0,0]`, `[2 5]"`} {
 		if !strings.Contains(page.String(), part) {
 			t.Errorf("the page lacks %s:\n%s", part, &page)
 		}

@@ -141,6 +141,8 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 	return json.NewEncoder(w).Encode(map[string]any{"traceEvents": events, "displayTimeUnit": "ns"})
 }
 
+func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
+
 func (p *Profile) events() []traceEvent {
 	var epoch time.Time
 	for _, r := range p.runs {
@@ -148,7 +150,6 @@ func (p *Profile) events() []traceEvent {
 			epoch = r.kernels[0].Start
 		}
 	}
-	microseconds := func(d time.Duration) float64 { return float64(d) / 1e3 }
 	events := []traceEvent{}
 	var busy []time.Time // until when each line is taken
 	for _, r := range p.runs {

@@ -315,6 +315,12 @@ func TestClosedDevice(t *testing.T) {
 
 func TestDevicesCanBeOpened(t *testing.T) {
 	for _, info := range Devices() {
+		if info.Reason != "" {
+			if _, err := Open(info.Name); err == nil || !strings.Contains(err.Error(), info.Reason+": "+info.Remedy) {
+				t.Errorf("%q is missing: %v", info.Name, err)
+			}
+			continue
+		}
 		if d := open(t, info.Name); fmt.Sprint(d) != info.Name {
 			t.Errorf("%q opened as %v", info.Name, d)
 		}

@@ -204,7 +204,8 @@ func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options) (*c
 	if err != nil {
 		return nil, fmt.Errorf("compiling for %s: %w", d.Name(), err)
 	}
-	return &compiled{device: d, graph: g, module: m, offsets: findOffsets(g), symbols: g.Symbols()}, nil
+	o.Trace = nil
+	return &compiled{device: d, graph: g, module: m, offsets: findOffsets(g), symbols: g.Symbols(), options: o}, nil
 }
 
 // constantWatch notices programs that differ in constants alone.

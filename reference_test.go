@@ -24,30 +24,39 @@ type referenceCase struct {
 	Atol              map[string]float64
 }
 
-// TestReferenceOperators compares every operator with PyTorch in float64.
-func TestReferenceOperators(t *testing.T) {
+// referenceCases are what ops.json lists, with the file of their values.
+type referenceCases struct {
+	Rtol  float64
+	Cases []referenceCase
+	file  *safetensors.File
+}
+
+func openReferenceCases(t *testing.T) *referenceCases {
+	t.Helper()
 	dir := reftest.Dir(t, "ops")
 	text, err := os.ReadFile(filepath.Join(dir, "ops.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list struct {
-		Rtol  float64
-		Cases []referenceCase
-	}
-	if err := json.Unmarshal(text, &list); err != nil {
+	r := &referenceCases{}
+	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
-	file, err := safetensors.Open(filepath.Join(dir, "ops.safetensors"))
-	if err != nil {
+	if r.file, err = safetensors.Open(filepath.Join(dir, "ops.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	t.Cleanup(func() { _ = r.file.Close() })
+	return r
+}
+
+// TestReferenceOperators compares every operator with PyTorch in float64.
+func TestReferenceOperators(t *testing.T) {
+	ref := openReferenceCases(t)
 	for name, d := range referenceDevices(t) {
 		for _, noOpt := range [][]string{nil, {"all"}} {
-			for _, c := range list.Cases {
+			for _, c := range ref.Cases {
 				t.Run(fmt.Sprint(name, noOpt, "/", c.Name), func(t *testing.T) {
-					c.run(t, file, list.Rtol, sinter.Options{Device: d, NoOpt: noOpt, Check: true})
+					c.run(t, ref.file, ref.Rtol, sinter.Options{Device: d, NoOpt: noOpt, Check: true})
 				})
 			}
 		}
@@ -67,7 +76,7 @@ func referenceDevices(t *testing.T) map[string]*sinter.Device {
 	}
 	d, err := sinter.Open("interp")
 	add("interp", d, err)
-	for _, isa := range []string{"avx512", "avx2", "generic"} {
+	for _, isa := range []string{"avx512", "avx2", "neon", "generic"} {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
 		add(isa, d, err)
 	}
@@ -75,33 +84,8 @@ func referenceDevices(t *testing.T) map[string]*sinter.Device {
 }
 
 func (c *referenceCase) run(t *testing.T, file *safetensors.File, rtol float64, o sinter.Options) {
-	build := referenceOps[c.Op]
-	if build == nil {
-		t.Fatalf("no operator %q", c.Op)
-	}
-	var in []sinter.Tensor
-	special := false
-	for _, name := range c.Inputs {
-		s := find(t, file, name)
-		in = append(in, sinter.Weight(s.Name, s.DType, s.Data, s.Shape...))
-		special = special || hasNaN(s)
-	}
-	var attrs referenceAttrs
-	if err := json.Unmarshal(c.Attrs, &attrs); err != nil {
-		t.Fatal(err)
-	}
-	want := c.Outputs
-	results := build(in, attrs)
-	if len(results) != len(c.Outputs) {
-		t.Fatalf("%d outputs, want %d", len(results), len(c.Outputs))
-	}
-	results, want = append(results, c.gradients(t, file, in, results)...), append(want, c.Grads...)
-	p, err := sinter.Compile(sinter.Capture(results...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	outs, err := p.Run(context.Background(), nil)
+	t.Helper()
+	outs, want, special, err := c.outputs(t, file, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +97,39 @@ func (c *referenceCase) run(t *testing.T, file *safetensors.File, rtol float64, 
 			exact: !approximate[c.Op], anyZero: c.Op == "maximum" || c.Op == "minimum"}
 		compareReference(t, outs[i], find(t, file, name), limit)
 	}
+}
+
+// outputs runs the case: its outputs, then gradients, the names of what they
+// are compared with, and whether an input has a NaN.
+func (c *referenceCase) outputs(t *testing.T, file *safetensors.File, o sinter.Options) (outs []sinter.Tensor, want []string, special bool, err error) {
+	t.Helper()
+	build := referenceOps[c.Op]
+	if build == nil {
+		t.Fatalf("no operator %q", c.Op)
+	}
+	var in []sinter.Tensor
+	for _, name := range c.Inputs {
+		s := find(t, file, name)
+		in = append(in, sinter.Weight(s.Name, s.DType, s.Data, s.Shape...))
+		special = special || hasNaN(s)
+	}
+	var attrs referenceAttrs
+	if err := json.Unmarshal(c.Attrs, &attrs); err != nil {
+		t.Fatal(err)
+	}
+	want = c.Outputs
+	results := build(in, attrs)
+	if len(results) != len(c.Outputs) {
+		t.Fatalf("%d outputs, want %d", len(results), len(c.Outputs))
+	}
+	results, want = append(results, c.gradients(t, file, in, results)...), append(want, c.Grads...)
+	p, err := sinter.Compile(sinter.Capture(results...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	outs, err = p.Run(context.Background(), nil)
+	return outs, want, special, err
 }
 
 // cancelled are sums whose terms cancel beyond what the list allows for: limits

@@ -79,6 +79,7 @@ func (p *Program) ended(r *running) {
 	clear(r.bound.Leaves)
 	clear(r.bound.Outputs)
 	r.bound.Leaves, r.bound.Outputs, r.bound.Record = r.bound.Leaves[:0], r.bound.Outputs[:0], nil
+	r.bound.Tune = nil
 	p.spare.Lock()
 	if len(p.spare.list) < maxSpare {
 		p.spare.list = append(p.spare.list, r)
@@ -207,7 +208,14 @@ func (r *running) execute(ctx context.Context) error {
 	if len(p.graph.Outputs) == 0 {
 		return nil
 	}
-	r.bound.Module, r.bound.Record = p.module, recorderFrom(ctx)
+	r.bound.Module, r.bound.Record, r.bound.Tune = p.module, recorderFrom(ctx), nil
+	if t := tuningFrom(ctx); t != nil {
+		if _, ok := p.device.dev.(device.Tuner); !ok {
+			r.free(false)
+			return fmt.Errorf("device %q finds nothing by trying: its kernels are chosen by a model", p.device.Name())
+		}
+		r.bound.Tune = t.ask()
+	}
 	for _, s := range r.leaves {
 		b, err := s.on(ctx, p.device)
 		if err != nil {
@@ -285,7 +293,7 @@ func (r *running) allocate() (overwrites bool, err error) {
 			r.bound.Outputs = append(r.bound.Outputs, s.buffers[p.device])
 			continue
 		}
-		b, err := p.device.dev.Alloc(size.bytes)
+		b, err := makeRoom(func() (device.Buffer, error) { return p.device.dev.Alloc(size.bytes) })
 		if err != nil {
 			return overwrites, err
 		}

@@ -211,7 +211,7 @@ func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b, err = d.dev.Import(host); err != nil {
+		if b, err = makeRoom(func() (device.Buffer, error) { return d.dev.Import(host) }); err != nil {
 			return nil, err
 		}
 		if s.buffers == nil {

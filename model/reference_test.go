@@ -36,7 +36,7 @@ func devices(t *testing.T) map[string]*sinter.Device {
 	}
 	d, err := sinter.Open("interp")
 	add("interp", d, err)
-	for _, isa := range []string{"avx512", "avx2", "generic"} {
+	for _, isa := range []string{"avx512", "avx2", "neon", "generic"} {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
 		add(isa, d, err)
 	}
@@ -280,10 +280,10 @@ func hiddenStates(t *testing.T, p *sinter.Program, ref reference) {
 
 // testable is how many texts a device embeds in seconds, of n.
 func testable(device string, n int) int {
-	switch device {
-	case "interp":
+	switch {
+	case device == "interp", testing.Short():
 		return 3
-	case "generic":
+	case device == "generic":
 		return 10
 	}
 	return n

@@ -48,30 +48,39 @@ func (r run) method(t *testing.T) optim.Method {
 	return nil
 }
 
-// TestReferenceMLP trains a small network under each setting as PyTorch did.
-func TestReferenceMLP(t *testing.T) {
+// referenceRuns are what mlp.json lists, with the file of their values.
+type referenceRuns struct {
+	Steps, Batch int
+	Runs         []run
+	file         *safetensors.File
+}
+
+func openReferenceRuns(t *testing.T) *referenceRuns {
+	t.Helper()
 	dir := reftest.Dir(t, "train")
 	text, err := os.ReadFile(filepath.Join(dir, "mlp.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list struct {
-		Steps, Batch int
-		Runs         []run
-	}
-	if err := json.Unmarshal(text, &list); err != nil {
+	r := &referenceRuns{}
+	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
-	file, err := safetensors.Open(filepath.Join(dir, "mlp.safetensors"))
-	if err != nil {
+	if r.file, err = safetensors.Open(filepath.Join(dir, "mlp.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	for _, r := range list.Runs {
+	t.Cleanup(func() { _ = r.file.Close() })
+	return r
+}
+
+// TestReferenceMLP trains a small network under each setting as PyTorch did.
+func TestReferenceMLP(t *testing.T) {
+	ref := openReferenceRuns(t)
+	for _, r := range ref.Runs {
 		t.Run(r.Optimizer, func(t *testing.T) {
 			for i, noOpt := range [][]string{nil, {"all"}} {
 				if i == 0 || !testing.Short() {
-					r.train(t, file, list.Steps, list.Batch, sinter.Options{NoOpt: noOpt, Check: true})
+					r.train(t, ref.file, ref.Steps, ref.Batch, sinter.Options{NoOpt: noOpt, Check: true})
 				}
 			}
 		})

@@ -57,6 +57,7 @@ func (c *conjunct) add(r rune) {
 	switch {
 	case r < 0x300:
 		*c = noConjunct
+	case r < 0x900: // before all scripts that have conjuncts
 	case unicode.Is(conjunctConsonants, r):
 		*c = afterConsonant
 	case unicode.Is(conjunctViramas, r) && *c != noConjunct:
@@ -101,13 +102,15 @@ func extendsCluster(r rune) bool {
 	switch {
 	case r < 0x300:
 		return false
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Other_Grapheme_Extend):
+	case extenders.has(r):
 		return true
 	case unicode.Is(unicode.Mc, r):
 		return !unicode.Is(standingVowels, r)
 	}
 	return r == 0x200D || r == 0xE33 || r == 0xEB3 || 0x1F3FB <= r && r <= 0x1F3FF
 }
+
+var extenders = newPlane(rangetable.Merge(unicode.Mn, unicode.Me, unicode.Other_Grapheme_Extend))
 
 // standingVowels are the spacing marks that are no SpacingMark.
 var standingVowels = &unicode.RangeTable{

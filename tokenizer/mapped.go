@@ -63,10 +63,9 @@ func (m *mapped) putFrom(r rune, from int) {
 		m.nextOrigin = append(m.nextOrigin, from)
 		return
 	}
+	all := [utf8.UTFMax]int{from, from, from, from}
 	m.next = utf8.AppendRune(m.next, r)
-	for len(m.nextOrigin) < len(m.next) {
-		m.nextOrigin = append(m.nextOrigin, from)
-	}
+	m.nextOrigin = append(m.nextOrigin, all[:len(m.next)-len(m.nextOrigin)]...)
 }
 
 // copyRange appends text[start:end] as it is.

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -119,6 +120,9 @@ func composePair(a, b rune) (rune, bool) {
 type lowercase struct{}
 
 func (lowercase) normalize(m *mapped) {
+	if bytes.IndexFunc(m.text, func(r rune) bool { return unicode.ToLower(r) != r }) < 0 {
+		return
+	}
 	m.begin()
 	for i, r := range string(m.text) {
 		m.putLower(r, i)

@@ -38,6 +38,9 @@ type Options struct {
 	Statistics bool
 	// Compile is about the step's program and that of the evaluation.
 	Compile sinter.Options
+	// Compiled, if set, is given the program of a step that ends with an update,
+	// before the first one runs: its HTML shows what it does.
+	Compiled func(step *sinter.Program)
 	// Report is told of each step and each epoch; nil: nobody is. Its error ends
 	// the run.
 	Report func(Event) error

@@ -51,6 +51,9 @@ func newStepper(o Options) (*stepper, error) {
 	}); err != nil {
 		return nil, err
 	}
+	if o.Compiled != nil {
+		o.Compiled(s.update)
+	}
 	s.inputs = s.update.Info().Inputs
 	if o.Optimizer.Averaged() > 1 {
 		if s.add, err = s.compile(o, func(loss sinter.Tensor) ([]sinter.Tensor, sinter.Tensor, error) {

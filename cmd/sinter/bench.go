@@ -80,6 +80,7 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	train.Flags().StringSliceVar(&f.train.nets, "net", nil, "only these nets: mlp, gpt, gpt6")
 	train.Flags().StringVar(&f.train.from, "from", "", "safetensors `FILE` with weights, ids, targets and losses of gpt6")
 	train.Flags().BoolVar(&f.train.profile, "profile", false, "print the time of each kernel of a step instead")
+	train.Flags().StringVar(&f.train.html, "html", "", "write all stages of a step's compilation as a page to this file, with --profile what was measured too")
 	train.Flags().StringVar(&f.train.stage, "stage", "", "print this stage of a step's compilation instead: "+strings.Join(trainStages, ", "))
 	train.PreRunE = func(*cobra.Command, []string) error { return f.train.check() }
 	sub("compile", "Tracing and compiling the model", a.benchCompile)

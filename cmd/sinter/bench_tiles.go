@@ -173,7 +173,11 @@ func (b *benchRun) tileDevice(isa string, tile x86.GemmTile) (*sinter.Device, er
 	if err != nil {
 		return nil, err
 	}
-	device.Register(device.Driver{Name: tileDriver + key.isa, Open: func(int) (device.Device, error) { return dev, nil }})
+	device.Register(device.Driver{
+		Name: tileDriver + key.isa,
+		List: func() ([]device.Properties, error) { return []device.Properties{cpu.Describe()}, nil },
+		Open: func(int) (device.Device, error) { return dev, nil },
+	})
 	d, err := sinter.Open(tileDriver + key.isa)
 	if err == nil {
 		b.devices[key] = d

@@ -24,7 +24,7 @@ gpt6 from the first 10 losses in a file. Such a file has tensors "weight.*" to b
 with, "ids" and "targets" of every step, and "losses".`
 
 // trainStages are those of stageNames whose text a device traces.
-var trainStages = []string{"trace", "simplify", "plan", "loops", "code"}
+var trainStages = []string{"trace", "simplify", "partition", "plan", "loops", "code"}
 
 // trainFlags are those of bench train.
 type trainFlags struct {
@@ -32,10 +32,11 @@ type trainFlags struct {
 	from    string
 	profile bool
 	stage   string
+	html    string
 }
 
 // shows tells that nothing is measured.
-func (f trainFlags) shows() bool { return f.profile || f.stage != "" }
+func (f trainFlags) shows() bool { return f.profile || f.stage != "" || f.html != "" }
 
 func (f trainFlags) check() error {
 	for _, name := range f.nets {
@@ -48,6 +49,10 @@ func (f trainFlags) check() error {
 		return usagef("--stage %q: use %s", f.stage, strings.Join(trainStages, ", "))
 	case f.stage != "" && f.profile:
 		return usagef("--stage and --profile print different things: give one")
+	case f.stage != "" && f.html != "":
+		return usagef("--html shows all stages: give it without --stage")
+	case f.html != "" && len(f.nets) != 1:
+		return usagef("--html is the page of one net: name it by --net")
 	}
 	return nil
 }
@@ -217,8 +222,18 @@ func (b *benchRun) showStep(ctx context.Context, n training.Net) (err error) {
 		_, err := io.WriteString(b.app.stdout, text)
 		return err
 	}
-	return b.app.profileOf(ctx, profileSteps, "", func(ctx context.Context) error {
+	step := func(ctx context.Context) error {
 		_, err := s.one(ctx)
 		return err
-	})
+	}
+	if f := b.flags.train; f.html != "" {
+		h := sinter.HTMLOptions{Title: "a step of " + n.Name}
+		if f.profile {
+			if err := b.app.measureInto(ctx, &h, profileSteps, "", step); err != nil {
+				return err
+			}
+		}
+		return b.app.writePage(f.html, s.program, h)
+	}
+	return b.app.profileOf(ctx, profileSteps, "", step)
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
 	"github.com/sinterml/sinter/hub"
+	"github.com/sinterml/sinter/internal/device"
 )
 
 // What the shell offers where a value is to be typed. Values that are no
@@ -86,9 +86,10 @@ func registerCompletions(root *cobra.Command) {
 	}
 }
 
+// deviceNames are those of kinds: the shell does not wait for drivers.
 func deviceNames() []string {
 	names := []string{"auto"}
-	for _, d := range sinter.Devices() {
+	for _, d := range device.Registered() {
 		names = append(names, d.Name)
 	}
 	return names

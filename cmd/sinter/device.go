@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/cmd/sinter/internal/probe"
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/trial"
 )
 
 func (a *app) deviceCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "device",
 		Short: "List the devices programs can run on",
 		Long: `Device lists every kind of device, what each can do, and why one is missing.
@@ -23,6 +26,8 @@ asked for.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDevices(cmd.Context()) },
 	}
+	c.AddCommand(a.deviceCheckCommand())
+	return c
 }
 
 // deviceList is what --json prints.
@@ -32,51 +37,41 @@ type deviceList struct {
 }
 
 type deviceRow struct {
-	ID        string   `json:"id"` // what --device takes
-	Name      string   `json:"name"`
-	Kind      string   `json:"kind"`
-	UUID      string   `json:"uuid"`
-	Vendor    string   `json:"vendor"`
-	Driver    string   `json:"driver"`
-	Available bool     `json:"available"`
-	Reason    string   `json:"reason"` // why it is not available, or not verified
-	Remedy    string   `json:"remedy"`
-	Memory    uint64   `json:"memory_bytes"` // 0: unknown
-	Free      uint64   `json:"free_bytes"`
-	Verified  bool     `json:"verified"`
-	Features  []string `json:"features"`
-	DTypes    []string `json:"dtypes"`
-}
-
-// absentKinds are devices that programs written for this interface know of,
-// and that this version has no driver for.
-var absentKinds = []struct{ kind, name string }{
-	{"cuda", "NVIDIA GPU"}, {"hip", "AMD GPU"}, {"metal", "Apple GPU"}, {"vulkan", "any GPU, by Vulkan"}, {"opencl", "any device, by OpenCL"},
+	ID           string   `json:"id"` // what --device takes
+	Name         string   `json:"name"`
+	Kind         string   `json:"kind"`
+	UUID         string   `json:"uuid"`
+	Vendor       string   `json:"vendor"`
+	Driver       string   `json:"driver"`
+	Available    bool     `json:"available"`
+	Reason       string   `json:"reason"` // why it is not available, or not verified
+	Remedy       string   `json:"remedy"`
+	Memory       uint64   `json:"memory_bytes"` // 0: unknown
+	Free         uint64   `json:"free_bytes"`
+	Verified     bool     `json:"verified"`
+	Software     bool     `json:"software"` // the processor under another name
+	Features     []string `json:"features"`
+	DTypes       []string `json:"dtypes"`
+	Alternatives []string `json:"alternatives"` // IDs of the same hardware under other drivers
 }
 
 func (a *app) listDevices(ctx context.Context) error {
-	list := deviceList{Best: a.settings.device}
-	if list.Best == "auto" {
-		list.Best = bestDevice()
+	all, err := a.devices(ctx, asking{external: true, all: true, fresh: true})
+	if err != nil {
+		return err
 	}
-	have := map[string]bool{}
-	for _, info := range sinter.Devices() {
-		if err := ctx.Err(); err != nil {
-			return err
+	list := deviceList{Best: device.Best(entriesOf(all))}
+	if asked := a.settings.device; asked != "auto" {
+		list.Best = asked
+		if e, err := device.Find(entriesOf(all), asked); err == nil {
+			list.Best = e.Name
 		}
-		row := a.describe(ctx, info)
-		have[row.Kind] = true
-		list.Devices = append(list.Devices, row)
 	}
-	for _, k := range absentKinds {
-		if !have[k.kind] {
-			list.Devices = append(list.Devices, deviceRow{
-				ID: k.kind, Name: k.name, Kind: k.kind,
-				Reason:   "this version of sinter has no driver for it",
-				Remedy:   "use " + bestDevice(),
-				Features: []string{}, DTypes: []string{},
-			})
-		}
+	for _, r := range all {
+		list.Devices = append(list.Devices, a.describe(ctx, r))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if a.settings.json {
 		return a.printJSON(list)
@@ -84,33 +79,53 @@ func (a *app) listDevices(ctx context.Context) error {
 	return a.printDevices(list)
 }
 
-// describe opens a device and looks at it.
-func (a *app) describe(ctx context.Context, info sinter.DeviceInfo) deviceRow {
-	kind, _, _ := strings.Cut(info.Name, ":")
-	row := deviceRow{ID: info.Name, Name: info.Description, Kind: kind, Features: []string{}, DTypes: dtypeNames()}
-	switch kind {
-	case "cpu":
-		describeCPU(&row)
-	case "interp":
+// describe makes a row of a device. Those that are part of sinter are checked
+// here; the others were where they were listed.
+func (a *app) describe(ctx context.Context, r probe.Result) deviceRow {
+	row := a.rowOf(r)
+	if row.Available && !r.Checked && r.Fault == "" {
+		a.check(ctx, &row)
+	}
+	return row
+}
+
+// rowOf is what is known of a device.
+func (a *app) rowOf(r probe.Result) deviceRow {
+	row := deviceRow{
+		ID: r.Name, Name: r.Description, Kind: r.Kind, UUID: r.UUID, Vendor: r.Vendor, Driver: r.Driver, Memory: r.Memory, Free: r.Free, Software: r.Software,
+		Features: orEmpty(r.Features), DTypes: orEmpty(r.DTypes), Alternatives: orEmpty(r.Alternatives),
+		Available: r.Reason == "", Verified: r.Works(), Reason: r.Reason, Remedy: r.Remedy,
+	}
+	if r.Fault != "" {
+		row.Available = true
+		row.Reason, row.Remedy = r.Fault, "use another device, and report what 'sinter device check "+r.Name+"' says"
+	}
+	if row.Kind == "interp" {
 		row.Kind = "cpu"
-		row.Name = "reference interpreter, slow: the measure of all other devices"
-		row.Driver = "go"
 	}
-	local := *a
-	local.settings.device = info.Name
-	d, err := local.openDevice()
+	return row
+}
+
+// check has a device that is part of sinter compute something.
+func (a *app) check(ctx context.Context, row *deviceRow) {
+	d, _, err := a.runner(row.ID)
 	if err != nil {
-		row.Reason, row.Remedy = err.Error(), "use another device"
-		return row
+		row.Available, row.Reason, row.Remedy = false, err.Error(), "use another device"
+		return
 	}
-	defer d.Close()
-	row.Available = true
-	if err := verify(ctx, d); err != nil {
+	if err := errors.Join(trial.Run(ctx, d), d.Close()); err != nil {
 		row.Reason, row.Remedy = err.Error(), "use another device, and report this"
-		return row
+		return
 	}
 	row.Verified = true
-	return row
+}
+
+// orEmpty makes JSON say [] and not null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }
 
 func (a *app) printDevices(list deviceList) error {
@@ -155,6 +170,9 @@ func (d *deviceRow) printDetails(w io.Writer, s style) error {
 	}
 	if len(d.DTypes) > 0 {
 		fmt.Fprintf(&b, "  computes  %s\n", strings.Join(d.DTypes, " "))
+	}
+	if len(d.Alternatives) > 0 {
+		fmt.Fprintf(&b, "  also as   %s\n", strings.Join(d.Alternatives, " "))
 	}
 	if d.Free > 0 {
 		fmt.Fprintf(&b, "  free      %s\n", byteText(d.Free))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -36,7 +35,8 @@ func (a *app) graphCommand() *cobra.Command {
 
   trace      operations as the model asks for them
   simplify   the same after all passes over the graph
-  partition  which operations each kernel does
+  partition  which operations each kernel does, and why it is not one with
+             those that it reads from
   plan       kernels in their order, and the buffers between them
   loops      each kernel as loops
   code       the generated machine code
@@ -48,10 +48,15 @@ machine code in the last.
 With --profile it runs the model on random texts and prints how long each
 kernel took, beside what the machine could do: operations at the rate of a loop
 of multiply-adds, and bytes at that of a read from memory for kernels that
-touch more than the caches hold.`,
+touch more than the caches hold.
+
+With --html it writes one file for a browser: operations, what passes did to
+them, kernels and why they are apart, memory, loops and machine code; with
+--profile the times of kernels and the timeline of a run as well.`,
 		Example: `  sinter graph --stage simplify
   sinter graph --dot | dot -Tsvg > model.svg
-  sinter graph --profile --batch 1 --tokens 12`,
+  sinter graph --profile --batch 1 --tokens 12
+  sinter graph --profile --html model.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("give one model: there are %d arguments", len(args))
@@ -65,33 +70,39 @@ touch more than the caches hold.`,
 				}
 				a.settings.model = args[0]
 			}
+			f.run.given = cmd.Flags().Changed("tokens")
+			if cmd.Flags().Changed("html") && f.html == "" {
+				return usagef("--html is empty: give the name of a file")
+			}
 			return a.graph(cmd.Context(), f)
 		},
 	}
 	c.Flags().StringVar(&f.stage, "stage", "", "print this stage: "+strings.Join(stageNames, ", "))
-	c.Flags().BoolVar(&f.dot, "dot", false, "print the traced graph in the language of Graphviz")
-	c.Flags().StringVar(&f.html, "html", "", "write the traced graph as a page to this file")
+	c.Flags().BoolVar(&f.dot, "dot", false, "print the simplified graph in the language of Graphviz, with its kernels")
+	c.Flags().StringVar(&f.html, "html", "", "write all stages as a page to this file, with --profile what was measured too")
 	c.Flags().BoolVar(&f.run.on, "profile", false, "run the model and print the time of each kernel")
-	c.Flags().IntVar(&f.run.batch, "batch", 8, "texts of a run, with --profile")
-	c.Flags().IntVar(&f.run.tokens, "tokens", 128, "tokens of a text, with --profile")
+	c.Flags().IntVar(&f.run.batch, "batch", 8, "texts of a run, with --profile and --html")
+	c.Flags().IntVar(&f.run.tokens, "tokens", 128, "tokens of a text, with --profile and --html")
 	c.Flags().StringVar(&f.run.timeline, "timeline", "", "write the timeline of the profile to this file, for ui.perfetto.dev or chrome://tracing")
 	return c
 }
 
 func (f graphFlags) check(json bool) error {
 	switch {
-	case f.run.on && (f.dot || f.html != "" || f.stage != ""):
-		return usagef("--profile and a view of the graph: give one")
+	case f.run.on && (f.dot || f.stage != ""):
+		return usagef("--profile and a stage of the graph: give one")
 	case f.html != "" && f.dot:
 		return usagef("--dot and --html: give one")
-	case f.html != "" && f.stage != "" && f.stage != "trace":
-		return usagef("--html shows the stage trace, not %s", f.stage)
+	case f.html != "" && f.stage != "":
+		return usagef("--html shows all stages: give it without --stage")
+	case f.html != "" && f.html == f.run.timeline:
+		return usagef("--html and --timeline are one file, %s: give two", f.html)
 	case f.html != "" && json:
 		return usagef("--html and --json: give one")
 	case f.stage != "" && !slices.Contains(stageNames, f.stage):
 		return usagef("--stage %q: use %s", f.stage, strings.Join(stageNames, ", "))
-	case f.dot && f.stage != "" && f.stage != "trace":
-		return usagef("--dot draws the stage trace, not %s", f.stage)
+	case f.dot && f.stage != "":
+		return usagef("--dot draws operations and kernels together: give it without --stage")
 	case f.dot && json:
 		return usagef("--dot and --json: give one")
 	}
@@ -101,6 +112,9 @@ func (f graphFlags) check(json bool) error {
 func (a *app) graph(ctx context.Context, f graphFlags) (err error) {
 	if err := f.check(a.settings.json); err != nil {
 		return err
+	}
+	if f.html != "" || f.dot {
+		return a.graphPicture(ctx, f)
 	}
 	if f.run.on {
 		return a.profile(ctx, f.run)
@@ -114,14 +128,7 @@ func (a *app) graph(ctx context.Context, f graphFlags) (err error) {
 	if err := g.Err(); err != nil {
 		return err
 	}
-	if f.dot {
-		_, err := io.WriteString(a.stdout, g.DOT())
-		return err
-	}
-	if f.html != "" {
-		return writePage(f.html, g)
-	}
-	stages, err := a.stages(g)
+	stages, err := a.stages(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -143,19 +150,9 @@ func (a *app) graph(ctx context.Context, f graphFlags) (err error) {
 	return a.printStages(stages)
 }
 
-// writePage writes the page of g to a file.
-func writePage(name string, g *sinter.Graph) (err error) {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return g.HTML(file)
-}
-
 // stages compiles g and collects what it becomes on the way.
-func (a *app) stages(g *sinter.Graph) (_ []stage, err error) {
-	d, err := a.openDevice()
+func (a *app) stages(ctx context.Context, g *sinter.Graph) (_ []stage, err error) {
+	d, err := a.openDevice(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,16 +19,30 @@ import (
 type profileFlags struct {
 	on            bool
 	batch, tokens int
+	given         bool // tokens were asked for
 	timeline      string
 }
 
 func (f profileFlags) check() error {
 	switch {
-	case f.on && (f.batch < 1 || f.tokens < 1):
+	case f.batch < 1 || f.tokens < 1:
 		return usagef("--batch %d --tokens %d: use at least 1 of each", f.batch, f.tokens)
 	case f.timeline != "" && !f.on:
 		return usagef("--timeline is written by --profile: give both")
 	}
+	return nil
+}
+
+// fit shortens texts to those that a model takes, 0 for any, unless longer ones
+// were asked for.
+func (f *profileFlags) fit(limit int) error {
+	switch {
+	case limit <= 0 || f.tokens <= limit:
+		return nil
+	case f.given:
+		return usagef("--tokens %d: the model takes up to %d", f.tokens, limit)
+	}
+	f.tokens = limit
 	return nil
 }
 
@@ -61,8 +75,8 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	if limit := e.MaxTokens(); limit > 0 && f.tokens > limit {
-		return usagef("--tokens %d: the model takes up to %d", f.tokens, limit)
+	if err := f.fit(e.MaxTokens()); err != nil {
+		return err
 	}
 	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
 	return a.profileOf(ctx, profileRuns, f.timeline, func(ctx context.Context) error {
@@ -73,32 +87,11 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 
 // profileOf prints where the time of run goes.
 func (a *app) profileOf(ctx context.Context, runs int, timeline string, run func(context.Context) error) error {
-	var p sinter.Profile
-	timed := sinter.WithProfile(ctx, &p)
-	total := 0.0
-	for i := range profileWarm + runs {
-		start := time.Now()
-		if err := run(ctx); err != nil { // counting work takes time too
-			return err
-		}
-		if i < profileWarm {
-			continue
-		}
-		total += time.Since(start).Seconds() / float64(runs)
-		if err := run(timed); err != nil {
-			return err
-		}
+	p, total, err := a.timeKernels(ctx, runs, timeline, run)
+	if err != nil {
+		return err
 	}
-	kernels := p.Kernels()
-	if len(kernels) == 0 {
-		return fmt.Errorf("the device %s does not time its kernels: try --device cpu", a.settings.device)
-	}
-	if timeline != "" {
-		if err := writeTimeline(timeline, &p); err != nil {
-			return err
-		}
-	}
-	rows, err := a.profileRows(kernels, runs)
+	rows, err := a.profileRows(p.Kernels(), runs)
 	if err != nil {
 		return err
 	}
@@ -109,6 +102,33 @@ func (a *app) profileOf(ctx context.Context, runs int, timeline string, run func
 		}{total, rows})
 	}
 	return a.printProfile(rows, total)
+}
+
+// timeKernels measures run, in seconds, and its kernels, and writes the timeline
+// to a file if that has a name.
+func (a *app) timeKernels(ctx context.Context, runs int, timeline string, run func(context.Context) error) (p *sinter.Profile, total float64, err error) {
+	p = &sinter.Profile{}
+	timed := sinter.WithProfile(ctx, p)
+	for i := range profileWarm + runs {
+		start := time.Now()
+		if err := run(ctx); err != nil { // counting work takes time too
+			return nil, 0, err
+		}
+		if i < profileWarm {
+			continue
+		}
+		total += time.Since(start).Seconds() / float64(runs)
+		if err := run(timed); err != nil {
+			return nil, 0, err
+		}
+	}
+	if len(p.Kernels()) == 0 {
+		return nil, 0, fmt.Errorf("the device %s does not time its kernels: try --device cpu", a.settings.device)
+	}
+	if timeline != "" {
+		err = writeTimeline(timeline, p)
+	}
+	return p, total, err
 }
 
 func writeTimeline(name string, p *sinter.Profile) (err error) {
@@ -123,20 +143,13 @@ func writeTimeline(name string, p *sinter.Profile) (err error) {
 // profileRows sets kernels beside the machine's limits, measured now: those of
 // arithmetic, and of memory where a kernel touches more than the caches hold.
 func (a *app) profileRows(kernels []sinter.KernelProfile, runs int) ([]profiled, error) {
-	threads := a.settings.threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
+	limits, err := a.machineLimits(kernels)
+	if err != nil {
+		return nil, err
 	}
-	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
-	peaks := map[string]float64{"f32": 0}
 	sum := 0.0
 	for _, k := range kernels {
 		sum += k.Time.Seconds()
-		peaks[cmp.Or(k.Format, "f32")] = 0
-	}
-	bandwidth, err := machineLimits(isa, threads, peaks)
-	if err != nil {
-		return nil, err
 	}
 	var rows []profiled
 	for _, k := range kernels {
@@ -145,45 +158,44 @@ func (a *app) profileRows(kernels []sinter.KernelProfile, runs int) ([]profiled,
 		r.work = [2]float64{(k.Products + k.Operations) / float64(runs), bytes / float64(runs)}
 		if k.Time > 0 {
 			r.Rate, r.Bytes = (k.Products+k.Operations)/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
-			least := k.Operations / peaks["f32"]
-			if k.Products > 0 {
-				least += k.Products / peaks[k.Format]
-			}
-			if bytes/float64(k.Runs) > float64(bench.ThisMachine().L3) {
-				least = max(least, bytes/bandwidth)
-			}
-			r.Share = least / k.Time.Seconds()
+			r.Share = limits.Least(k).Seconds() / k.Time.Seconds()
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
-// machineLimits measures operations a second for each format of peaks, and
-// bytes a second.
-func machineLimits(isa string, threads int, peaks map[string]float64) (bandwidth float64, err error) {
+// machineLimits measures what the machine can do of what kernels do: operations
+// a second of each format, and bytes a second.
+func (a *app) machineLimits(kernels []sinter.KernelProfile) (limits sinter.Limits, err error) {
 	const rounds = 3
-	for format := range peaks {
+	threads := cmp.Or(a.settings.threads, runtime.GOMAXPROCS(0))
+	isa := cmp.Or(a.settings.isa, bench.ISAs()[0])
+	limits = sinter.Limits{Operations: map[string]float64{"f32": 0}, Cache: bench.ThisMachine().L3}
+	for _, k := range kernels {
+		limits.Operations[cmp.Or(k.Format, "f32")] = 0
+	}
+	for format := range limits.Operations {
 		peak, err := bench.NewPeak(isa, format)
 		if err != nil {
-			return 0, err
+			return limits, err
 		}
 		for range rounds {
-			peaks[format] = max(peaks[format], peak.Rate(threads, 5*time.Millisecond))
+			limits.Operations[format] = max(limits.Operations[format], peak.Rate(threads, 5*time.Millisecond))
 		}
 		if err := peak.Close(); err != nil {
-			return 0, err
+			return limits, err
 		}
 	}
-	stream, err := bench.NewStream(max(2*bench.ThisMachine().L3, 32<<20), 0)
+	stream, err := bench.NewStream(max(2*limits.Cache, 32<<20), 0)
 	if err != nil {
-		return 0, err
+		return limits, err
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	for range rounds {
-		bandwidth = max(bandwidth, stream.Rate(threads))
+		limits.Bandwidth = max(limits.Bandwidth, stream.Rate(threads))
 	}
-	return bandwidth, nil
+	return limits, nil
 }
 
 // printProfile prints kernels of one name that do the same work as one line, the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,12 +17,8 @@ type stage struct {
 	text    string
 }
 
-// measureStages puts the texts that a device traced in order. Partition is
-// made from the plan, which names the nodes of each kernel.
+// measureStages puts the texts that a device traced in order.
 func measureStages(texts map[string]string, info sinter.ProgramInfo) []stage {
-	if texts["plan"] != "" {
-		texts["partition"] = partition(texts["simplify"], texts["plan"])
-	}
 	var stages []stage
 	for _, name := range stageNames {
 		text := texts[name]
@@ -33,9 +28,9 @@ func measureStages(texts map[string]string, info sinter.ProgramInfo) []stage {
 		s := stage{Name: name, text: text}
 		switch name {
 		case "trace", "simplify":
-			s.Nodes, s.Bytes = len(graphNodes(text)), weightBytes(text)
+			s.Nodes, s.Bytes = countNodes(text), weightBytes(text)
 		case "partition", "plan", "loops":
-			s.Nodes, s.Kernels = len(graphNodes(texts["simplify"])), info.Kernels
+			s.Nodes, s.Kernels = countNodes(texts["simplify"]), info.Kernels
 		case "code":
 			s.Kernels, s.Bytes = info.Kernels, info.CodeBytes
 		}
@@ -44,35 +39,8 @@ func measureStages(texts map[string]string, info sinter.ProgramInfo) []stage {
 	return stages
 }
 
-var nodeLine = regexp.MustCompile(`(?m)^(%\d+) = .*$`)
-
-// graphNodes finds the line of each node, by its name, in a printed graph.
-func graphNodes(text string) map[string]string {
-	nodes := map[string]string{}
-	for _, m := range nodeLine.FindAllStringSubmatch(text, -1) {
-		nodes[m[1]] = m[0]
-	}
-	return nodes
-}
-
-var (
-	kernelLine = regexp.MustCompile(`(?m)^k\d+ .*$`)
-	kernelNode = regexp.MustCompile(` (%\d+):\w+`)
-)
-
-// partition prints under the head of each kernel the nodes that it does.
-func partition(graph, plan string) string {
-	nodes := graphNodes(graph)
-	var b strings.Builder
-	for _, line := range kernelLine.FindAllString(plan, -1) {
-		head, _, _ := strings.Cut(line, " %")
-		fmt.Fprintln(&b, head)
-		for _, m := range kernelNode.FindAllStringSubmatch(line, -1) {
-			fmt.Fprintf(&b, "  %s\n", nodes[m[1]])
-		}
-	}
-	return b.String()
-}
+// countNodes counts the operations of a printed graph, a line each.
+func countNodes(text string) int { return strings.Count(text, "\n%") }
 
 var (
 	weightLine = regexp.MustCompile(`(?m)^leaf \d+ weight ".*" (\w+)\[([\d ]*)\]$`)

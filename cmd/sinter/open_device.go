@@ -1,43 +1,90 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/device"
 )
 
-// checkDevice refuses a name that no device can have.
+// checkDevice refuses a name that no device can have. Whether there is one of
+// the name is seen when it is opened.
 func checkDevice(name string) error {
-	kind, _, _ := strings.Cut(name, ":")
-	names := []string{"auto"}
-	for _, d := range sinter.Devices() {
-		if k, _, _ := strings.Cut(d.Name, ":"); k == kind {
-			return nil
-		}
-		names = append(names, d.Name)
-	}
 	if name == "auto" {
 		return nil
 	}
-	return fmt.Errorf("no device %q: there are %s", name, strings.Join(names, ", "))
+	kind, _, err := device.ParseName(name)
+	if err != nil {
+		return err
+	}
+	var known []device.Entry
+	for _, d := range device.Registered() {
+		if d.Name == kind {
+			return nil
+		}
+		// Whether drivers of others have a GPU is not known, so none is recommended.
+		known = append(known, device.Entry{Name: d.Name, Kind: d.Name, Properties: device.Properties{Software: d.External}})
+	}
+	_, err = device.Find(device.Arrange(append(known, lacking()...)), name)
+	return err
 }
 
-// bestDevice is the name that "auto" stands for.
-func bestDevice() string { return sinter.Devices()[0].Name }
-
-// openDevice opens the device of the settings.
-func (a *app) openDevice() (*sinter.Device, error) {
-	name := a.settings.device
-	if name == "auto" {
-		name = bestDevice()
+// openDevice opens the device of the settings. One that nobody asked for and
+// that cannot be opened gives way to the processor.
+func (a *app) openDevice(ctx context.Context) (*sinter.Device, error) {
+	name, err := a.deviceName(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if name != "cpu" {
-		return sinter.Open(name)
+		d, err := sinter.Open(name)
+		if err == nil {
+			a.warnTuning(d)
+			return d, nil
+		}
+		if a.settings.device != "auto" {
+			return nil, err
+		}
+		if !a.settings.quiet {
+			fmt.Fprintf(a.stderr, "sinter: %v; using cpu\n", err)
+		}
 	}
 	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: a.settings.isa, Threads: a.settings.threads})
 	if err != nil && a.settings.isa != "" {
 		return nil, usagef("%s=%s: %w", envCPU, a.settings.isa, err)
 	}
 	return d, err
+}
+
+// deviceName is the name of the device of the settings, which is there. Drivers
+// are asked only where it may be one of theirs.
+func (a *app) deviceName(ctx context.Context) (string, error) {
+	name := a.settings.device
+	kind, _, err := device.ParseName(name)
+	if err != nil {
+		return "", err
+	}
+	external := func(d device.Driver) bool { return d.External && (name == "auto" || d.Name == kind) }
+	if !slices.ContainsFunc(device.Registered(), external) {
+		if name == "auto" {
+			return "cpu", nil
+		}
+		all, err := a.devices(ctx, asking{})
+		if err != nil {
+			return "", err
+		}
+		e, err := device.Find(entriesOf(all), name)
+		return e.Name, err
+	}
+	all, err := a.devices(ctx, asking{external: true, all: name != "auto"})
+	if err != nil {
+		return "", err
+	}
+	if name == "auto" {
+		return device.Best(entriesOf(all)), nil
+	}
+	e, err := device.Find(entriesOf(all), name)
+	return e.Name, err
 }

@@ -62,7 +62,7 @@ func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int) (*enco
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}
-	d, err := a.openDevice()
+	d, err := a.openDevice(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -82,11 +82,11 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root.PersistentFlags())
-	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.benchCommand())
+	root.AddCommand(a.searchCommand(), a.indexCommand(), a.embedCommand(), a.tokenizeCommand(), a.similarityCommand(), a.deviceCommand(), a.graphCommand(), a.tuneCommand(), a.benchCommand())
 	if len(trainTasks) > 0 {
 		root.AddCommand(a.trainCommand())
 	}
-	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand(), a.probeCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -105,7 +105,7 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 func standsAlone(cmd *cobra.Command) bool {
 	for ; cmd != nil; cmd = cmd.Parent() {
 		switch cmd.Name() {
-		case "help", "version", "man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		case "help", "version", "man", "completion", probeName, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 			return true
 		}
 	}

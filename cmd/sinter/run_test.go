@@ -208,6 +208,10 @@ func TestStatus(t *testing.T) {
 		{"profile of long texts", nil, "", []string{"graph", model, "--profile", "--tokens", "100000"}, 2, "takes up to"},
 		{"profile without clocks", nil, "", []string{"graph", model, "--profile", "--tokens", "3", "--device", "interp"}, 1, "--device cpu"},
 		{"timeline of nothing", nil, "", []string{"graph", model, "--timeline", "x.json"}, 2, "--profile"},
+		{"a page of no name", nil, "", []string{"graph", model, "--html", ""}, 2, "--html is empty"},
+		{"a page and a timeline in one", nil, "", []string{"graph", model, "--profile", "--html", "x", "--timeline", "x"}, 2, "give two"},
+		{"a page nowhere", nil, "", []string{"graph", model, "--profile", "--html", "no/such/x"}, 1, "--html"},
+		{"a page of long texts", nil, "", []string{"graph", model, "--html", "x", "--tokens", "100000"}, 2, "takes up to"},
 		{"drawing as JSON", nil, "", []string{"graph", model, "--dot", "--json"}, 2, "give one"},
 
 		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},

@@ -12,15 +12,6 @@ import (
 	"testing"
 )
 
-const envMain = "SINTER_TEST_MAIN" // set: the test binary is the command
-
-func TestMain(m *testing.M) {
-	if os.Getenv(envMain) != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
-
 // A reader that has seen enough is no failure: not a status, and no signal.
 func TestReaderLeaves(t *testing.T) {
 	dir := t.TempDir()

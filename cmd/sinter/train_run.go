@@ -38,13 +38,13 @@ type trainRun struct {
 }
 
 // startTraining opens the device. The task ends it by end.
-func (a *app) startTraining(f *taskFlags) (*trainRun, error) {
+func (a *app) startTraining(ctx context.Context, f *taskFlags) (*trainRun, error) {
 	t := &trainRun{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
 	if err := f.check(a); err != nil {
 		return nil, err
 	}
 	var err error
-	t.device, err = a.openDevice()
+	t.device, err = a.openDevice(ctx)
 	return t, err
 }
 

@@ -90,7 +90,7 @@ func (a *app) runTemporal(c *cobra.Command, f *taskFlags, own temporalFlags) err
 	if err != nil {
 		return err
 	}
-	t, err := a.startTraining(f)
+	t, err := a.startTraining(c.Context(), f)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -52,6 +51,7 @@ type Bound struct {
 	Leaves  []Buffer // by number in Graph.Leaves; none is written but those that are outputs too
 	Outputs []Buffer // by number in Graph.Outputs, of the right size, distinct from all leaves but as Info.InPlace says
 	Record  Recorder // nil: the run is not timed; a device that cannot ignores it
+	Tune    *Tuning  // nil: as always; else the device is a Tuner
 }
 
 // Event is a submitted run.
@@ -95,11 +95,6 @@ type Options struct {
 // the pipeline, or for a referee straight. The graph stays unchanged.
 type Compiler interface {
 	CompileGraph(ctx context.Context, g *ir.Graph, o Options) (Module, error)
-}
-
-// Lister is a Module that can print its generated code.
-type Lister interface {
-	WriteListing(w io.Writer) error
 }
 
 // IndexError is an index outside a tensor, found while running.

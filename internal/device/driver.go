@@ -1,15 +1,70 @@
 package device
 
 import (
+	"errors"
 	"slices"
 	"sync"
 )
 
 // Driver opens the devices of one kind.
 type Driver struct {
-	Name string // before the colon in "opencl:1"
+	Name string // the kind: before the colon in "opencl:1"
+	// List describes the devices, the first of which has number 0 and is the best.
+	// Where some could not be asked it returns the others and an error; a
+	// MissingError says what to do. Nil: there is one, of which nothing is known.
+	List func() ([]Properties, error)
 	Open func(index int) (Device, error)
-	List func() []string // describes each device; nil: there is one
+	// External drivers run code that is not sinter's, which may hang or crash.
+	External bool
+	// Watch and Environment name files, folders and variables on which it
+	// depends what List finds.
+	Watch, Environment []string
+}
+
+// Properties describe the devices.
+func (d Driver) Properties() ([]Properties, error) {
+	if d.List == nil {
+		return make([]Properties, 1), nil
+	}
+	return d.List()
+}
+
+// Properties describe a device. What is not known is empty.
+type Properties struct {
+	Description string `json:",omitempty"` // of the hardware
+	Vendor      string `json:",omitempty"`
+	Driver      string `json:",omitempty"` // name and version of what runs it
+	UUID        string `json:",omitempty"` // the same under every kind of driver
+	PCI         string `json:",omitempty"` // address: 0000:01:00.0
+	Memory      uint64 `json:",omitempty"` // bytes in all
+	Free        uint64 `json:",omitempty"` // bytes that can be had
+	// Software is a device that computes on the processor. Nobody gets it who
+	// does not ask for it.
+	Software bool     `json:",omitempty"`
+	Features []string `json:",omitempty"`
+	DTypes   []string `json:",omitempty"` // number formats that products compute in
+}
+
+// MissingError says why a kind of device, or one of them, is not there.
+type MissingError struct {
+	Reason string
+	Remedy string
+}
+
+func (e *MissingError) Error() string {
+	if e.Remedy == "" {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Remedy
+}
+
+// missing is the reason and the remedy in an error.
+func missing(err error) (reason, remedy string) {
+	var m *MissingError
+	if errors.As(err, &m) {
+		return m.Reason, m.Remedy
+	}
+	return err.Error(), ""
 }
 
 var registry struct {
@@ -17,15 +72,14 @@ var registry struct {
 	drivers []Driver
 }
 
-// Register adds a driver, for packages that are imported for that effect. A
-// driver registered later is preferred.
+// Register adds a driver, for packages that are imported for that effect.
 func Register(d Driver) {
 	registry.Lock()
 	defer registry.Unlock()
-	registry.drivers = slices.Insert(registry.drivers, 0, d)
+	registry.drivers = append(registry.drivers, d)
 }
 
-// Registered lists what Register was given, the preferred first.
+// Registered lists what Register was given.
 func Registered() []Driver {
 	registry.Lock()
 	defer registry.Unlock()

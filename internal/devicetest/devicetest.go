@@ -1,20 +1,20 @@
-// Package devicetest is the suite that every device passes: each operation on
-// every dtype it takes, at sizes of 0, 1, odd and large, with operands that lie
-// in memory in all ways, special values, errors, and what device.Device
-// promises about memory, goroutines, cancellation and closing. Expected values
-// and how far a device may be from them come from the referee.
-//
-// A case is a description, not a test: the same list serves benchmarks and
-// whatever else wants every operation.
+// Package devicetest is what every device passes: the cases of
+// internal/device/suite, and what device.Device promises about memory,
+// goroutines, cancellation and closing.
 package devicetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/suite"
 )
 
 // Open opens the device under test with at most so many threads a run; 0 is
@@ -28,6 +28,9 @@ type Options struct {
 	// Known lists failures that are known, by the name of the case or the
 	// promise, each with its reason. One that passes fails the run.
 	Known map[string]string
+	// Slow is a device that is simulated: it gets the short suite, and where the
+	// promises take large sizes or many runs, small ones and few.
+	Slow bool
 }
 
 // subject is a device under test, opened with one thread and with two: the
@@ -35,17 +38,12 @@ type Options struct {
 type subject struct {
 	open     Open
 	compile  device.Options
-	one, two compiler
+	slow     bool
+	one, two suite.Runner
 }
 
-// compiler is a device that compiles.
-type compiler interface {
-	device.Device
-	device.Compiler
-}
-
-func newSubject(open Open, o device.Options) (*subject, error) {
-	s := &subject{open: open, compile: o}
+func newSubject(open Open, o Options) (*subject, error) {
+	s := &subject{open: open, compile: o.Compile, slow: o.Slow}
 	var err error
 	if s.one, err = s.another(1); err == nil {
 		s.two, err = s.another(2)
@@ -54,23 +52,61 @@ func newSubject(open Open, o device.Options) (*subject, error) {
 }
 
 // another opens the device once more, for tests that close it.
-func (s *subject) another(threads int) (compiler, error) {
+func (s *subject) another(threads int) (suite.Runner, error) {
 	d, err := s.open(threads)
 	if err != nil {
 		return nil, err
 	}
-	c, ok := d.(compiler)
+	c, ok := d.(suite.Runner)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%T cannot compile graphs", d), d.Close())
 	}
 	return c, nil
 }
 
+// samples are those of a case that a promise takes: of a slow device the two
+// smallest.
+func (s *subject) samples(c *prepared) []*suite.Sample {
+	if !s.slow {
+		return c.runs
+	}
+	sorted := slices.SortedStableFunc(slices.Values(c.runs), func(a, b *suite.Sample) int { return cmp.Compare(volume(a), volume(b)) })
+	return sorted[:min(2, len(sorted))]
+}
+
+// names are the cases that a promise takes: of a slow device none that is large.
+func (s *subject) names(all []string) []string {
+	if !s.slow {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return strings.Contains(name, "large") || strings.Contains(name, "long") })
+}
+
+// volume is how many bytes the leaves of a sample have; one without any is
+// larger than all others.
+func volume(r *suite.Sample) int {
+	n := 0
+	for _, l := range r.Leaves {
+		n += len(l)
+	}
+	return cmp.Or(n, math.MaxInt)
+}
+
 func (s *subject) close() error { return errors.Join(s.one.Close(), s.two.Close()) }
 
-// Run tests a device: every case, then every promise.
+// cases are those that tests run: with -short, or on a slow device, the short
+// suite.
+func cases(slow bool) []*suite.Case {
+	if slow || testing.Short() {
+		return suite.Short()
+	}
+	return suite.Cases()
+}
+
+// Run tests a device: every case, with -short those of the short suite, then
+// every promise.
 func Run(t *testing.T, open Open, o Options) {
-	s, err := newSubject(open, o.Compile)
+	s, err := newSubject(open, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +124,14 @@ func Run(t *testing.T, open Open, o Options) {
 			}
 		})
 	}
-	for _, c := range suite() {
-		run(c.Name, func() error { return s.check(context.Background(), c) })
+	for _, c := range cases(o.Slow) {
+		run(c.Name, func() error { return c.Run(context.Background(), s.two, s.compile) })
 	}
 	for _, p := range promises {
 		run(p.name, func() error { return p.check(s) })
 	}
 	for name := range o.Known {
-		if !known[name] {
+		if !known[name] && !o.Slow && !testing.Short() {
 			t.Errorf("%q is listed as known to fail, but there is no such case", name)
 		}
 	}
@@ -117,29 +153,30 @@ func verdict(err error, reason string, expected bool) error {
 
 // Benchmark times the cases that say how much they compute, at their largest.
 func Benchmark(b *testing.B, open Open, o device.Options) {
-	s, err := newSubject(open, o)
+	s, err := newSubject(open, Options{Compile: o})
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, c := range suite() {
+	for _, c := range suite.Cases() {
 		if c.Flops == nil {
 			continue
 		}
 		b.Run(c.Name, func(b *testing.B) {
-			if err := c.prepare(); err != nil {
-				b.Fatal(err)
-			}
-			m, err := s.two.CompileGraph(context.Background(), c.graph, s.compile)
+			graph, runs, err := c.Prepare()
 			if err != nil {
 				b.Fatal(err)
 			}
-			last := c.runs[len(c.runs)-1]
+			m, err := s.two.CompileGraph(context.Background(), graph, s.compile)
+			if err != nil {
+				b.Fatal(err)
+			}
+			last := runs[len(runs)-1]
 			for b.Loop() {
-				if _, err := execute(context.Background(), s.two, m, c.graph, last); err != nil {
+				if _, err := suite.Execute(context.Background(), s.two, m, graph, last); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(c.Flops(last.env)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(c.Flops(last.Env)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			if err := m.Close(); err != nil {
 				b.Error(err)
 			}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -21,6 +23,7 @@ type promise struct {
 var promises = []promise{
 	{"many goroutines run one module", (*subject).concurrency},
 	{"the number of threads changes no bit", (*subject).threads},
+	{"a hundred runs give the same bits", (*subject).hundredRuns},
 	{"a run can be cancelled", with(cancelled)},
 	{"a run can be cancelled while it runs", (*subject).cancelledMidway},
 	{"what is closed is not used", with(closed)},
@@ -38,20 +41,33 @@ var promises = []promise{
 
 // fixture is a device of its own with a small program, compiled and bound.
 type fixture struct {
-	compiler
-	c *Case
-	r *sample
+	suite.Runner
+	c *prepared
+	r *suite.Sample
 	m device.Module
 	b *device.Bound
 }
 
+// prepared is a case whose results are known.
+type prepared struct {
+	*suite.Case
+	graph *ir.Graph
+	runs  []*suite.Sample
+}
+
+func prepare(c *suite.Case) (*prepared, error) {
+	graph, runs, err := c.Prepare()
+	return &prepared{c, graph, runs}, err
+}
+
 // caseNamed finds a case of the suite and prepares it.
-func caseNamed(name string) (*Case, error) {
-	i := slices.IndexFunc(suite(), func(c *Case) bool { return c.Name == name })
+func caseNamed(name string) (*prepared, error) {
+	all := suite.Cases()
+	i := slices.IndexFunc(all, func(c *suite.Case) bool { return c.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("no case %q", name)
 	}
-	return suite()[i], suite()[i].prepare()
+	return prepare(all[i])
 }
 
 // with runs a check on a fixture of its own.
@@ -61,7 +77,7 @@ func with(check func(f *fixture) error) func(s *subject) error {
 		if err != nil {
 			return err
 		}
-		f := &fixture{compiler: d}
+		f := &fixture{Runner: d}
 		if f.c, err = caseNamed("softmax"); err != nil {
 			return err
 		}
@@ -82,12 +98,12 @@ func with(check func(f *fixture) error) func(s *subject) error {
 }
 
 // bind puts leaves and outputs into memory of the device.
-func bind(d device.Device, m device.Module, g *ir.Graph, r *sample) (*device.Bound, error) {
-	b := &device.Bound{Module: m, Env: r.env}
-	for _, leaf := range r.leaves {
+func bind(d device.Device, m device.Module, g *ir.Graph, r *suite.Sample) (*device.Bound, error) {
+	b := &device.Bound{Module: m, Env: r.Env}
+	for _, leaf := range r.Leaves {
 		buf, err := d.Alloc(len(leaf))
 		if err == nil {
-			err = d.Copy(context.Background(), buf, hostBuffer(leaf))
+			err = d.Copy(context.Background(), buf, compile.HostBytes(leaf))
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +111,7 @@ func bind(d device.Device, m device.Module, g *ir.Graph, r *sample) (*device.Bou
 		b.Leaves = append(b.Leaves, buf)
 	}
 	for i, o := range g.Outputs {
-		n, err := o.Shape.Numel().Eval(r.env)
+		n, err := o.Shape.Numel().Eval(r.Env)
 		if err != nil {
 			return nil, err
 		}
@@ -110,21 +126,21 @@ func bind(d device.Device, m device.Module, g *ir.Graph, r *sample) (*device.Bou
 
 // run submits what is bound and compares the results.
 func (f *fixture) run() error {
-	if err := submit(context.Background(), f, f.b); err != nil {
+	if err := suite.Submit(context.Background(), f, f.b); err != nil {
 		return err
 	}
 	outs, err := f.outputs()
 	if err != nil {
 		return err
 	}
-	return f.c.compare(outs, f.r)
+	return f.c.Compare(outs, f.r)
 }
 
 func (f *fixture) outputs() ([][]byte, error) {
 	var outs [][]byte
 	for _, o := range f.b.Outputs {
 		out := make([]byte, o.Size())
-		if err := f.Copy(context.Background(), hostBuffer(out), o); err != nil {
+		if err := f.Copy(context.Background(), compile.HostBytes(out), o); err != nil {
 			return nil, err
 		}
 		outs = append(outs, out)
@@ -139,7 +155,7 @@ var parallel = []string{"softmax", "linear layer wide", "attention ragged causal
 
 func (s *subject) concurrency() error {
 	ctx := context.Background()
-	for _, name := range parallel {
+	for _, name := range s.names(parallel) {
 		c, err := caseNamed(name)
 		if err != nil {
 			return err
@@ -148,9 +164,10 @@ func (s *subject) concurrency() error {
 		if err != nil {
 			return err
 		}
-		first := make([][][]byte, len(c.runs))
-		for i, r := range c.runs {
-			if first[i], err = execute(ctx, s.two, m, c.graph, r); err != nil {
+		runs := s.samples(c)
+		first := make([][][]byte, len(runs))
+		for i, r := range runs {
+			if first[i], err = suite.Execute(ctx, s.two, m, c.graph, r); err != nil {
 				return err
 			}
 		}
@@ -158,14 +175,14 @@ func (s *subject) concurrency() error {
 		errs := make([]error, 12)
 		for g := range errs {
 			wait.Go(func() {
-				for i := range len(c.runs) {
-					at := (i + g) % len(c.runs)
-					got, err := execute(ctx, s.two, m, c.graph, c.runs[at])
+				for i := range len(runs) {
+					at := (i + g) % len(runs)
+					got, err := suite.Execute(ctx, s.two, m, c.graph, runs[at])
 					if err == nil {
-						err = sameBits(got, first[at])
+						err = suite.SameBits(got, first[at])
 					}
 					if err != nil {
-						errs[g] = fmt.Errorf("%s at %v: %w", name, c.runs[at].env, err)
+						errs[g] = fmt.Errorf("%s at %v: %w", name, runs[at].Env, err)
 						return
 					}
 				}
@@ -182,7 +199,7 @@ func (s *subject) concurrency() error {
 // threads compares one thread with two where there is work for two.
 func (s *subject) threads() error {
 	ctx := context.Background()
-	for _, name := range append(parallel, "softmax large", "chain gelu large", "attention long", "reduce long f64", "reduce long bf16") {
+	for _, name := range s.names(append(parallel, "softmax large", "chain gelu large", "attention long", "reduce long f64", "reduce long bf16")) {
 		c, err := caseNamed(name)
 		if err != nil {
 			return err
@@ -195,17 +212,17 @@ func (s *subject) threads() error {
 		if err != nil {
 			return err
 		}
-		for _, r := range c.runs {
-			x, err := execute(ctx, s.one, one, c.graph, r)
+		for _, r := range s.samples(c) {
+			x, err := suite.Execute(ctx, s.one, one, c.graph, r)
 			if err != nil {
 				return err
 			}
-			y, err := execute(ctx, s.two, two, c.graph, r)
+			y, err := suite.Execute(ctx, s.two, two, c.graph, r)
 			if err != nil {
 				return err
 			}
-			if err := sameBits(x, y); err != nil {
-				return fmt.Errorf("%s at %v: %w", name, r.env, err)
+			if err := suite.SameBits(x, y); err != nil {
+				return fmt.Errorf("%s at %v: %w", name, r.Env, err)
 			}
 		}
 		if err := errors.Join(one.Close(), two.Close()); err != nil {
@@ -222,7 +239,7 @@ func cancelled(f *fixture) error {
 	if _, err := f.CompileGraph(ctx, f.c.graph, device.Options{}); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("compiling: %v", err)
 	}
-	if err := submit(ctx, f, f.b); !errors.Is(err, context.Canceled) {
+	if err := suite.Submit(ctx, f, f.b); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("running: %v", err)
 	}
 	return f.run()
@@ -232,9 +249,9 @@ func cancelled(f *fixture) error {
 const patience = 30 * time.Second
 
 // midway is a program that takes a while: products one after another.
-var midway = &Case{Name: "midway", Build: func(b *Builder) []*ir.Node {
+var midway = &suite.Case{Name: "midway", Build: func(b *suite.Builder) []*ir.Node {
 	const n = 64
-	x, w := b.Input(ir.F32, Ordinary, ir.N(n), ir.N(n)), b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(n), ir.N(n))
+	x, w := b.Input(ir.F32, suite.Ordinary, ir.N(n), ir.N(n)), b.Leaf(ir.Weight, ir.F32, suite.Ordinary, ir.N(n), ir.N(n))
 	for range 40 {
 		x = b.Add(ir.Tanh, ir.Attr{}, b.Add(ir.MatMul, ir.Attr{}, x, w))
 	}
@@ -242,22 +259,23 @@ var midway = &Case{Name: "midway", Build: func(b *Builder) []*ir.Node {
 }}
 
 func (s *subject) cancelledMidway() error {
-	if err := midway.prepare(); err != nil {
-		return err
-	}
-	r := midway.runs[0]
-	m, err := s.two.CompileGraph(context.Background(), midway.graph, s.compile)
+	c, err := prepare(midway)
 	if err != nil {
 		return err
 	}
-	b, err := bind(s.two, m, midway.graph, r)
+	r := c.runs[0]
+	m, err := s.two.CompileGraph(context.Background(), c.graph, s.compile)
+	if err != nil {
+		return err
+	}
+	b, err := bind(s.two, m, c.graph, r)
 	if err != nil {
 		return err
 	}
 	for _, after := range []time.Duration{0, 20 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 5 * time.Millisecond} {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { ended <- submit(ctx, s.two, b) }()
+		go func() { ended <- suite.Submit(ctx, s.two, b) }()
 		time.Sleep(after)
 		cancel()
 		select {
@@ -270,18 +288,18 @@ func (s *subject) cancelledMidway() error {
 		}
 	}
 	// The same buffers serve the next run.
-	if err := submit(context.Background(), s.two, b); err != nil {
+	if err := suite.Submit(context.Background(), s.two, b); err != nil {
 		return err
 	}
-	outs, err := (&fixture{compiler: s.two, b: b}).outputs()
+	outs, err := (&fixture{Runner: s.two, b: b}).outputs()
 	if err != nil {
 		return err
 	}
-	fresh, err := execute(context.Background(), s.two, m, midway.graph, r)
+	fresh, err := suite.Execute(context.Background(), s.two, m, c.graph, r)
 	if err != nil {
 		return err
 	}
-	errs := []error{sameBits(outs, fresh), m.Close()}
+	errs := []error{suite.SameBits(outs, fresh), m.Close()}
 	for _, buf := range append(b.Leaves, b.Outputs...) {
 		errs = append(errs, buf.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/suite"
 )
 
 // closed: modules and buffers.
@@ -28,7 +29,7 @@ func closed(f *fixture) error {
 			return fmt.Errorf("closing a buffer again: %v", err)
 		}
 		list[0] = gone
-		err = submit(context.Background(), f, f.b)
+		err = suite.Submit(context.Background(), f, f.b)
 		list[0] = kept
 		if err == nil {
 			return errors.New("a closed buffer was used")
@@ -37,7 +38,7 @@ func closed(f *fixture) error {
 	if err := f.m.Close(); err != nil {
 		return err
 	}
-	if err := submit(context.Background(), f, f.b); !errors.Is(err, device.ErrClosed) {
+	if err := suite.Submit(context.Background(), f, f.b); !errors.Is(err, device.ErrClosed) {
 		return fmt.Errorf("running a closed module: %v", err)
 	}
 	if err := f.m.Close(); !errors.Is(err, device.ErrClosed) {
@@ -50,7 +51,7 @@ func closedDevice(f *fixture) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := submit(context.Background(), f, f.b); !errors.Is(err, device.ErrClosed) {
+	if err := suite.Submit(context.Background(), f, f.b); !errors.Is(err, device.ErrClosed) {
 		return fmt.Errorf("running: %v", err)
 	}
 	if _, err := f.CompileGraph(context.Background(), f.c.graph, device.Options{}); !errors.Is(err, device.ErrClosed) {
@@ -87,9 +88,9 @@ func (s *subject) closedMidway() error {
 		for g := range errs {
 			wait.Go(func() {
 				for {
-					got, err := execute(context.Background(), s.two, m, c.graph, r)
+					got, err := suite.Execute(context.Background(), s.two, m, c.graph, r)
 					if err == nil {
-						err = c.compare(got, r)
+						err = c.Compare(got, r)
 					}
 					if err != nil {
 						if !errors.Is(err, device.ErrClosed) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -17,7 +19,7 @@ func misfits(f *fixture) error {
 	refused := func(what string, change func(b *device.Bound)) error {
 		b := &device.Bound{Module: f.m, Env: f.b.Env, Leaves: slices.Clone(f.b.Leaves), Outputs: slices.Clone(f.b.Outputs)}
 		change(b)
-		if err := submit(context.Background(), f, b); err == nil {
+		if err := suite.Submit(context.Background(), f, b); err == nil {
 			return fmt.Errorf("%s: no error", what)
 		}
 		return nil
@@ -48,7 +50,7 @@ func outOfBounds(f *fixture) error {
 	for _, env := range []ir.Env{nil, {"N": 3}, {"N": -1, "M": 5}, {"N": 3, "M": 0}, {"N": 1 << 40, "M": 5}, {"N": 1 << 62, "M": 1 << 62}} {
 		b := *f.b
 		b.Env = env
-		if err := submit(context.Background(), f, &b); err == nil {
+		if err := suite.Submit(context.Background(), f, &b); err == nil {
 			return fmt.Errorf("sizes %v: no error", env)
 		}
 	}
@@ -70,7 +72,7 @@ func (s *subject) foreign() error {
 		return err
 	}
 	refused := error(nil)
-	if err := submit(context.Background(), s.two, b); err == nil {
+	if err := suite.Submit(context.Background(), s.two, b); err == nil {
 		refused = errors.New("a module of another kind ran")
 	}
 	errs := []error{refused, m.Close()}
@@ -108,7 +110,7 @@ func copies(f *fixture) error {
 		return err
 	}
 	back := make([]byte, len(data))
-	if err := errors.Join(f.Copy(ctx, x, y), f.Copy(ctx, hostBuffer(back), x)); err != nil {
+	if err := errors.Join(f.Copy(ctx, x, y), f.Copy(ctx, compile.HostBytes(back), x)); err != nil {
 		return err
 	}
 	if !bytes.Equal(back, data) {
@@ -167,9 +169,9 @@ func (s *subject) addresses() error {
 			return err
 		}
 		r := c.runs[len(c.runs)-1]
-		moved := &sample{env: maps.Clone(r.env), want: r.want, bounds: r.bounds}
-		b := &device.Bound{Module: m, Env: r.env}
-		for i, leaf := range r.leaves {
+		moved := &suite.Sample{Env: maps.Clone(r.Env), Want: r.Want, Bounds: r.Bounds}
+		b := &device.Bound{Module: m, Env: r.Env}
+		for i, leaf := range r.Leaves {
 			room := make([]byte, len(leaf)+128)
 			data := room[1+2*i : 1+2*i+len(leaf)]
 			copy(data, leaf)
@@ -184,12 +186,12 @@ func (s *subject) addresses() error {
 			return err
 		}
 		b.Outputs = outs.Outputs
-		if err := submit(context.Background(), s.two, b); err != nil {
+		if err := suite.Submit(context.Background(), s.two, b); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		got, err := (&fixture{compiler: s.two, b: b}).outputs()
+		got, err := (&fixture{Runner: s.two, b: b}).outputs()
 		if err == nil {
-			err = c.compare(got, r)
+			err = c.Compare(got, r)
 		}
 		for _, buf := range append(b.Leaves, b.Outputs...) {
 			err = errors.Join(err, buf.Close())

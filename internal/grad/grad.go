@@ -72,10 +72,11 @@ type walk struct {
 	ends   map[*ir.Node]bool       // not looked behind
 	active map[*ir.Node]bool       // a gradient flows through it on its way to Wrt
 	grads  map[*ir.Node][]*ir.Node // by output of the node; nil entries are zero
+	pieces map[*ir.Node][]piece    // of the gradient of output 0, still to be added
 }
 
 func newWalk(b *ir.Builder, p Problem, ends map[*ir.Node]bool) *walk {
-	w := &walk{maker: maker{b: b}, Problem: p, ends: ends, order: p.order(ends), active: map[*ir.Node]bool{}, grads: map[*ir.Node][]*ir.Node{}}
+	w := &walk{maker: maker{b: b}, Problem: p, ends: ends, order: p.order(ends), active: map[*ir.Node]bool{}, grads: map[*ir.Node][]*ir.Node{}, pieces: map[*ir.Node][]piece{}}
 	for _, x := range w.Wrt {
 		w.active[x] = true
 	}
@@ -97,7 +98,7 @@ func (w *walk) run() []*ir.Node {
 	}
 	all := make([]*ir.Node, len(w.Wrt))
 	for i, x := range w.Wrt {
-		if g := w.grads[x]; g != nil {
+		if g := w.gradients(x); g != nil {
 			all[i] = g[0]
 		}
 	}
@@ -193,16 +194,33 @@ func (w *walk) give(n *ir.Node, out int, dy *ir.Node) {
 		all = make([]*ir.Node, n.Op.Outputs())
 		w.grads[n] = all
 	}
+	if p, ok := pieceOf(dy); ok && out == 0 {
+		w.pieces[n] = append(w.pieces[n], p)
+		return
+	}
 	if all[out] != nil {
-		dy = w.op(ir.Add, all[out], dy)
+		dy = w.plus(all[out], dy)
 	}
 	all[out] = dy
+}
+
+// gradients are those of a node, by output, when all its users have come.
+func (w *walk) gradients(n *ir.Node) []*ir.Node {
+	if p := w.pieces[n]; p != nil {
+		delete(w.pieces, n)
+		sum := w.join(p)
+		if w.grads[n][0] != nil {
+			sum = w.plus(w.grads[n][0], sum)
+		}
+		w.grads[n][0] = sum
+	}
+	return w.grads[n]
 }
 
 // back passes the gradient of a node, complete as all its users have come, on
 // to its operands.
 func (w *walk) back(n *ir.Node) {
-	all := w.grads[n]
+	all := w.gradients(n)
 	if all == nil || !w.wanted(n) {
 		return
 	}

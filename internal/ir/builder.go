@@ -254,24 +254,27 @@ func (op Op) HasLeaf() bool {
 // returns the graph that f's results make: the frame of every pass. f may
 // return any node that b has made.
 func Rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (*Graph, error) {
-	b, outs, err := rebuild(g, f)
+	b, outs, lineage, err := rebuild(g, f)
 	if err != nil {
 		return nil, err
 	}
-	return b.Finish(outs...), nil
+	return lineage.trace(b.Finish(outs...)), nil
 }
 
 // Reorder is g in the order of FinishShort.
 func Reorder(g *Graph) (*Graph, error) {
-	b, outs, err := rebuild(g, Copy)
+	b, outs, lineage, err := rebuild(g, Copy)
 	if err != nil {
 		return nil, err
 	}
-	return b.FinishShort(outs...), nil
+	return lineage.trace(b.FinishShort(outs...)), nil
 }
 
-func rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (b *Builder, outs []*Node, err error) {
+func rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (b *Builder, outs []*Node, l *lineage, err error) {
 	b = NewBuilder(g.Leaves)
+	if g.Origins != nil {
+		l = newLineage(g, b)
+	}
 	made := make([]*Node, len(g.Nodes))
 	for i, n := range g.Nodes {
 		in := make([]*Node, len(n.In))
@@ -279,14 +282,15 @@ func rebuild(g *Graph, f func(b *Builder, n *Node, in []*Node) (*Node, error)) (
 			in[j] = made[x.ID]
 		}
 		if made[i], err = f(b, n, in); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
+		l.made(i, made[i])
 	}
 	outs = make([]*Node, len(g.Outputs))
 	for i, o := range g.Outputs {
 		outs[i] = made[o.ID]
 	}
-	return b, outs, nil
+	return b, outs, l, nil
 }
 
 // Copy is the f of Rebuild that changes nothing.

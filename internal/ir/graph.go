@@ -50,6 +50,11 @@ type Graph struct {
 	Nodes   []*Node
 	Outputs []*Node // Assign nodes among them commit their variables
 	Leaves  []Leaf  // numbered by first visit from the outputs
+
+	// Origins, where set, lists for each node those of an earlier graph that it
+	// was made of, by number and in order. Rebuild and Reorder keep it up; it is
+	// no part of the program.
+	Origins [][]int
 }
 
 // Symbols lists every symbol of the graph in order of first use.

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile serves where mprotect(PROT_EXEC) of anonymous memory is refused
+// mapSealed serves where mprotect(PROT_EXEC) of anonymous memory is refused
 // (systemd's MemoryDenyWriteExecute, SELinux execmem): the code goes to a file
 // in memory that is sealed against writing and mapped read-execute.
-func mapFile(code []byte) ([]byte, error) {
+func mapSealed(code []byte) ([]byte, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("sinter-code", flags|unix.MFD_EXEC)
 	if errors.Is(err, unix.EINVAL) { // Linux before 6.3 does not know MFD_EXEC

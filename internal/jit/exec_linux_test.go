@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile is the path for systems that refuse to make anonymous memory
+// mapSealed is the path for systems that refuse to make anonymous memory
 // executable.
-func TestMapFile(t *testing.T) {
+func TestMapSealed(t *testing.T) {
 	code := kernels[runtime.GOARCH]["load"].code()
 	for _, size := range []int{len(code), 100_000} {
-		mem, err := mapFile(append(code[:len(code):len(code)], make([]byte, size-len(code))...))
+		mem, err := mapSealed(append(code[:len(code):len(code)], make([]byte, size-len(code))...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-//go:build !(linux && (amd64 || arm64)) && !(darwin && amd64) && !(windows && (amd64 || arm64))
+//go:build !(linux && (amd64 || arm64)) && !(darwin && (amd64 || arm64)) && !(windows && (amd64 || arm64))
 
 package jit
 
@@ -7,8 +7,7 @@ import (
 	"runtime"
 )
 
-// mapExec refuses. On darwin/arm64 executable memory needs MAP_JIT and
-// pthread_jit_write_protect_np, which belongs to threads, not goroutines.
+// mapExec refuses: there is no trampoline, or no way to get the memory.
 func mapExec([]byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: not supported on %s/%s", ErrNoExec, runtime.GOOS, runtime.GOARCH)
 }

@@ -1,4 +1,4 @@
-//go:build (linux && (amd64 || arm64)) || (darwin && amd64)
+//go:build (linux && (amd64 || arm64)) || (darwin && (amd64 || arm64))
 
 package jit
 
@@ -15,12 +15,12 @@ func mapExec(code []byte) ([]byte, error) {
 		syncInstructions(mem)
 		return mem, nil
 	}
-	mem, errFile := mapFile(code)
-	if errFile == nil {
+	mem, errSealed := mapSealed(code)
+	if errSealed == nil {
 		syncInstructions(mem)
 		return mem, nil
 	}
-	return nil, noExec(err, errFile)
+	return nil, noExec(err, errSealed)
 }
 
 func mapAnonymous(code []byte) ([]byte, error) {

@@ -199,6 +199,12 @@ func TestOneThreadStartsNothing(t *testing.T) {
 	withProcs(t, 4)
 	var p Pool
 	goroutines := runtime.NumGoroutine()
+	for same := 0; same < 20; same++ { // those of earlier tests have ended then
+		time.Sleep(time.Millisecond)
+		if n := runtime.NumGoroutine(); n != goroutines {
+			goroutines, same = n, 0
+		}
+	}
 	for _, f := range []func() error{
 		func() error { return p.Run(context.Background(), 100, 1, func(w, _ int) error { return nil }) },
 		func() error { return p.Run(context.Background(), 1, 4, func(w, _ int) error { return nil }) },

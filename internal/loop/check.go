@@ -24,7 +24,7 @@ type checker struct {
 	set    map[*Local]bool  // locals that have a value here
 	home   map[*Local]*Loop // the Vector loop a local is set in, nil for none
 	scope  map[*Var]bool    // variables of the loops around
-	vector *Loop            // the Vector loop around, if any
+	vector *Loop            // the Vector or Item loop around, if any
 	sums   map[*Local]ir.Op // locals from outside that the Vector loop around accumulates
 }
 
@@ -231,7 +231,7 @@ func (c *checker) loop(l *Loop, alone bool, depth int) error {
 		if err := c.inScope(b); err != nil {
 			return err
 		}
-		if c.vector != nil && c.varies(b) {
+		if c.vector != nil && c.vector.Range == Vector && c.varies(b) {
 			return fmt.Errorf("a bound of loop %s differs from lane to lane of the vector loop %s", l.Var.Name, c.vector.Var.Name)
 		}
 	}
@@ -250,9 +250,12 @@ func (c *checker) loop(l *Loop, alone bool, depth int) error {
 		if _, ok := l.Hi.AsInt(); !ok || l.Lo != nil && l.Lo.Kind != KindConst {
 			return fmt.Errorf("a bound of unrolled loop %s is not constant", l.Var.Name)
 		}
-	case Vector:
+	case Vector, Item:
 		if c.vector != nil {
-			return fmt.Errorf("vector loop %s is inside vector loop %s", l.Var.Name, c.vector.Var.Name)
+			return fmt.Errorf("%v loop %s is inside %v loop %s", l.Range, l.Var.Name, c.vector.Range, c.vector.Var.Name)
+		}
+		if _, ok := l.Hi.AsInt(); l.Range == Item && (!ok || l.Lo != nil) {
+			return fmt.Errorf("item loop %s does not run from 0 to a constant", l.Var.Name)
 		}
 	case Serial:
 	default:
@@ -269,14 +272,17 @@ func (c *checker) inside(l *Loop, depth int) error {
 		before[s] = true
 	}
 	c.scope[l.Var] = true
-	if l.Range == Vector {
+	if l.Range == Vector || l.Range == Item {
 		c.vector, c.sums = l, map[*Local]ir.Op{}
 		for s := range reduced(l.Body, before) {
 			c.sums[s] = ir.NoOp
+			if l.Range == Item {
+				return fmt.Errorf("local %s is set outside item loop %s and accumulated inside", s.Name, l.Var.Name)
+			}
 		}
 	}
 	err := c.body(l.Body, depth+1)
-	if l.Range == Vector {
+	if l.Range == Vector || l.Range == Item {
 		c.vector, c.sums = nil, nil
 	}
 	delete(c.scope, l.Var)

@@ -38,6 +38,7 @@ const (
 	Serial                  // one after another
 	Unroll                  // serial, constant and short: worth laying out flat
 	Vector                  // independent or accumulating; lanes of a vector. None inside another
+	Item                    // independent: the work-items of a group, see Grouped. None inside another or a Vector loop
 )
 
 // Stmt is *Loop, *Set, *Acc or *Store. A statement evaluates its expressions

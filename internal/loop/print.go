@@ -35,7 +35,7 @@ var useNames = [...]string{Read: "read", Write: "write", Update: "update", Scrat
 
 func (u Use) String() string { return nameOf(useNames[:], uint8(u)) }
 
-var rangeNames = [...]string{Global: "global", Serial: "serial", Unroll: "unroll", Vector: "vector"}
+var rangeNames = [...]string{Global: "global", Serial: "serial", Unroll: "unroll", Vector: "vector", Item: "item"}
 
 func (r Range) String() string { return nameOf(rangeNames[:], uint8(r)) }
 

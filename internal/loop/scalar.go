@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/accurate"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -58,15 +59,15 @@ func mathUnary(op ir.Op) func(float64) float64 {
 	case ir.Expm1:
 		return math.Expm1
 	case ir.Log:
-		return math.Log
+		return accurate.Log
 	case ir.Log2:
-		return log2
+		return accurate.Log2
 	case ir.Log1p:
 		return math.Log1p
 	case ir.Sin:
-		return math.Sin
+		return accurate.Sin
 	case ir.Cos:
-		return math.Cos
+		return accurate.Cos
 	case ir.Atan:
 		return math.Atan
 	case ir.Tanh:
@@ -75,15 +76,6 @@ func mathUnary(op ir.Op) func(float64) float64 {
 		return math.Erf
 	}
 	return nil
-}
-
-// log2 is math.Log2, but for arguments near 1: that one splits off the
-// exponent and loses all digits to cancellation just above 1.
-func log2(x float64) float64 {
-	if x > 0.75 && x < 1.5 {
-		return math.Log(x) * math.Log2E
-	}
-	return math.Log2(x)
 }
 
 // BinaryFloat is an operation of two floats that gives one; nil if op is none.
@@ -99,7 +91,7 @@ func BinaryFloat[T Float](op ir.Op) func(x, y T) T {
 	case ir.Div:
 		return func(x, y T) T { return x / y }
 	case ir.Pow:
-		return func(x, y T) T { return T(math.Pow(float64(x), float64(y))) }
+		return func(x, y T) T { return T(accurate.Pow(float64(x), float64(y))) }
 	case ir.Min:
 		return func(x, y T) T { return min(x, y) }
 	case ir.Max:

@@ -38,6 +38,7 @@ func TestScalar(t *testing.T) {
 		{ir.Round, ir.F32, ir.F32, 2.5, 0, 2},
 		{ir.Round, ir.F32, ir.F32, -0.5, 0, zero},
 		{ir.Recip, ir.F32, ir.F32, zero, 0, -inf},
+		{ir.Log, ir.F64, ir.F64, 5e-324, 0, -744.4400719213812},
 		{ir.Add, ir.F16, ir.F16, 65504, 32, inf},
 		{ir.Add, ir.BF16, ir.BF16, 256, 1, 256},
 		{ir.IDiv, ir.I32, ir.I32, -7, 2, -4},

@@ -122,9 +122,9 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "spill-slots-overlap", File: "internal/emit/x86/write.go",
-		Old:     "size = w.a.Length().Bytes()",
-		New:     "size = w.a.Length().Bytes() / 2",
+		Name: "spill-slots-overlap", File: "internal/emit/native/alloc.go",
+		Old:     "p.Bytes += bytes[c]",
+		New:     "p.Bytes += bytes[c] / 2",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
@@ -134,21 +134,21 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "register-freed-in-a-loop", File: "internal/emit/x86/live.go",
+		Name: "register-freed-in-a-loop", File: "internal/emit/native/live.go",
 		Old:     "l.end[x] = max(l.end[x], ends[s])",
 		New:     "l.end[x] = max(l.end[x], min(ends[s], at))",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "destination-overwrites-a-source", File: "internal/emit/x86/alloc.go",
-		Old:     "case in.tied || in.early || in.kind == fused:",
-		New:     "case in.kind == fused:",
+		Name: "destination-overwrites-a-source", File: "internal/emit/x86/vcode.go",
+		Old:     "return in.tied || in.early || in.kind == fused",
+		New:     "return in.kind == fused",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "source-reused-too-early", File: "internal/emit/x86/alloc.go",
-		Old:     "if o.kind != regOperand || int(s.live.end[x]) != i || s.place[x] < 0 {",
-		New:     "if o.kind != regOperand || int(s.live.end[x]) > i+1 || s.place[x] < 0 {",
+		Name: "source-reused-too-early", File: "internal/emit/native/alloc.go",
+		Old:     "if x == 0 || int(s.live.end[x]) != i || s.place[x] < 0 {",
+		New:     "if x == 0 || int(s.live.end[x]) > i+1 || s.place[x] < 0 {",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
@@ -173,8 +173,8 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "copies-read-the-same-lanes", File: "internal/emit/x86/access.go",
-		Old:     "index.plus(a.stride, int64(u*e.wide()))",
-		New:     "index.plus(a.stride, int64(u))",
+		Old:     "index.Plus(a.stride, int64(u*e.wide()))",
+		New:     "index.Plus(a.stride, int64(u))",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
@@ -196,7 +196,7 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "sum-starts-at-positive-zero", File: "internal/emit/x86/reduce.go",
+		Name: "sum-starts-at-positive-zero", File: "internal/emit/native/reduce.go",
 		Old:     "math.Copysign(0, -1)",
 		New:     "math.Copysign(0, 1)",
 		Package: "internal/emit/x86", Run: "TestOddOneOut", Needs: machineCode,
@@ -209,8 +209,8 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "streams-parts-of-lines", File: "internal/emit/x86/stream.go",
-		Old:     "if !rest.multipleOf(lineElems) {",
-		New:     "if !rest.multipleOf(1) {",
+		Old:     "if !rest.MultipleOf(lineElems) {",
+		New:     "if !rest.MultipleOf(1) {",
 		Package: "internal/emit/x86", Run: "TestStream", Needs: machineCode,
 	},
 	{
@@ -271,16 +271,16 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "values-taken-out-of-their-loop", File: "internal/emit/x86/node.go",
-		Old: `			n.deps = n.deps.or(a.deps)
+		Name: "values-taken-out-of-their-loop", File: "internal/emit/native/node.go",
+		Old: `			n.Deps = n.Deps.Or(a.Deps)
 `,
-		New: `			n.deps.vars |= a.deps.vars
+		New: `			n.Deps.Vars |= a.Deps.Vars
 `,
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
 		Name: "load-before-the-store", File: "internal/emit/x86/store.go",
-		Old: `	e.changed(deps{params: e.graph.paramBit(s.Param)})
+		Old: `	e.changed(deps{Params: e.graph.ParamBit(s.Param)})
 `,
 		New:     "",
 		Package: "internal/emit/x86", Run: "TestLoadsSeeStores", Needs: machineCode,
@@ -362,9 +362,9 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "remade-value-not-spilled", File: "internal/emit/x86/write.go",
-		Old:     "p == inMemory && v.class == c && v.remat == nil",
-		New:     "p == inMemory && v.class == c && v.remat != nil",
+		Name: "remade-value-not-spilled", File: "internal/emit/native/alloc.go",
+		Old:     "at == InMemory && v.Class == c && v.Anew == none",
+		New:     "at == InMemory && v.Class == c && v.Anew != none",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 }

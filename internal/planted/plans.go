@@ -125,8 +125,8 @@ var scheduleDefects = []Defect{
 	},
 	{
 		Name: "epilogue-keeps-what-others-need", File: "internal/schedule/epilogue.go",
-		Old:     "func(u *ir.Node) bool { return !set[u] })) {",
-		New:     "func(u *ir.Node) bool { return !set[u] && n == t })) {",
+		Old:     "func(u *ir.Node) bool { return !set[u] }):",
+		New:     "func(u *ir.Node) bool { return !set[u] && n == t }):",
 		Package: "internal/schedule", Run: "TestGolden|TestRandomGraphs",
 	},
 	{
@@ -254,5 +254,23 @@ var scheduleDefects = []Defect{
 		New: `row := loop.MulIndex(g.Row.Ref(), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Col.Ref(), b.size(FirstCol)))`,
 		Package: "internal/device/cpu", Run: "TestGemmForms", Needs: machineCode,
+	},
+	{
+		Name: "joined-part-at-the-start", File: "internal/schedule/join.go",
+		Old:     "at[axis] = loop.AddIndex(at[axis], loop.SizeOf(p.start))",
+		New:     "at[axis] = loop.AddIndex(at[axis], loop.SizeOf(j.parts[0].start))",
+		Package: "internal/schedule", Run: "TestJoins",
+	},
+	{
+		Name: "joined-though-others-read-it", File: "internal/schedule/join.go",
+		Old:     "return len(s.users[n.ID]) == 1 && !s.root[n.ID] && !s.out[n.ID]",
+		New:     "return !s.root[n.ID] && !s.out[n.ID]",
+		Package: "internal/schedule", Run: "TestJoins",
+	},
+	{
+		Name: "pieces-joined-over-a-gap", File: "internal/grad/pieces.go",
+		Old:     "p.axis == axis && p.start.Equal(start)",
+		New:     "p.axis == axis && (len(row) > 0 || p.start.Equal(start))",
+		Package: "internal/grad", Run: "TestPieces",
 	},
 }

@@ -131,4 +131,22 @@ var productDefects = []Defect{
 		New:     "case sums == ir.I32 && x == ir.I8 && y == ir.I8:",
 		Package: "internal/template", Run: "TestFormatOf", Needs: machineCode,
 	},
+	{
+		Name: "packed-of-the-last-run", File: "internal/device/cpu/gemm_packed.go",
+		Old:     "		clear(s.workers[i].packed.have)",
+		New:     "		clear(s.workers[i].packed.have[:0])",
+		Package: "internal/device/cpu", Run: "TestGemmPackedAgain", Needs: machineCode,
+	},
+	{
+		Name: "packed-of-other-columns", File: "internal/device/cpu/gemm_packed.go",
+		Old:     "have.batch != batch || have.col != part.col0",
+		New:     "have.batch != batch",
+		Package: "internal/device/cpu", Run: "TestGemmPackedAgain", Needs: machineCode,
+	},
+	{
+		Name: "packed-block-of-another-k", File: "internal/device/cpu/gemm_packed.go",
+		Old:     "i := (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb",
+		New:     "i := (b.col0 - part.col0) / s.blockPanels * s.kBlocks",
+		Package: "internal/device/cpu", Run: "TestGemmPackedAgain", Needs: machineCode,
+	},
 }

@@ -34,7 +34,7 @@ var runDefects = []Defect{
 		Package: ".", Run: "TestOneProgramServesEveryLength|TestNewLengthsCompileNothing",
 	},
 	{
-		Name: "index-of-size-not-found", File: "internal/device/cpu/status.go",
+		Name: "index-of-size-not-found", File: "internal/device/compile/status.go",
 		Old:     "if v < 0 || v >= int64(size) {",
 		New:     "if v < 0 || v > int64(size) {",
 		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised|TestGemmStatus",
@@ -120,7 +120,7 @@ var runDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestKeep|TestGemmSharedPack",
 	},
 	{
-		Name: "offsets-unchecked", File: "internal/device/cpu/conditions.go",
+		Name: "offsets-unchecked", File: "internal/device/compile/conditions.go",
 		Old:     "if o < last || o > rows",
 		New:     "if o < min(last, 0) || o > rows",
 		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised",

@@ -78,6 +78,9 @@ type Options struct {
 	Check     bool // verify the graph before and after each step
 	// Trace, if set, gets the graph after each step that changed it.
 	Trace func(step, text string)
+	// Observe, if set, is given each step with the graph that it made, whose
+	// Origins are nodes of the graph before; it is that graph if nothing applied.
+	Observe func(s Stat, g *ir.Graph)
 	// Bisect, if set, is asked before each rewrite of a node, named by the
 	// rule and a hash of the node's expression, whether to do it: halving the
 	// set of hashes finds a wrong one.
@@ -90,6 +93,7 @@ type Stat struct {
 	Before, After int            // nodes
 	Rules         map[string]int // rewrites done, by pass/rule
 	Time          time.Duration
+	By            map[*ir.Node]string // where observed: the last rule that made a node
 }
 
 // Info describes a pass for documentation.
@@ -146,6 +150,9 @@ func run(table []pass, g *ir.Graph, o Options) (*ir.Graph, []Stat, error) {
 		if step = slices.DeleteFunc(slices.Clone(step), func(p pass) bool { return off[p.name] }); len(step) == 0 {
 			continue
 		}
+		if o.Observe != nil {
+			g = g.Traced()
+		}
 		next, stat, err := runStep(s, step, g)
 		if err == nil && o.Check && next != g {
 			err = ir.Check(next)
@@ -155,6 +162,9 @@ func run(table []pass, g *ir.Graph, o Options) (*ir.Graph, []Stat, error) {
 		}
 		if o.Trace != nil && next != g {
 			o.Trace(stat.Step, next.String())
+		}
+		if o.Observe != nil {
+			o.Observe(stat, next)
 		}
 		stats = append(stats, stat)
 		g = next
@@ -179,6 +189,10 @@ func runStep(s *setting, step []pass, g *ir.Graph) (*ir.Graph, Stat, error) {
 	stat := Stat{Step: strings.Join(names, "+"), Before: len(g.Nodes), Rules: map[string]int{}}
 	start := time.Now()
 	s.applied = stat.Rules
+	if g.Origins != nil {
+		stat.By = map[*ir.Node]string{}
+		s.by = stat.By
+	}
 	f := step[0].run
 	if f == nil {
 		f = applyRules

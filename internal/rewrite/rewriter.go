@@ -27,7 +27,8 @@ type namedRule struct {
 // setting is what a run is done with: the rules that are on, by operation.
 type setting struct {
 	rules   map[ir.Op][]namedRule
-	applied map[string]int // rewrites of the current step, by rule
+	applied map[string]int      // rewrites of the current step, by rule
+	by      map[*ir.Node]string // the rule that made a node; nil: nobody asks
 	bisect  func(rule string, hash uint64) bool
 	check   bool
 	off     map[string]bool
@@ -167,6 +168,9 @@ func (r *rewriter) simplify(n *ir.Node) *ir.Node {
 			return n
 		}
 		r.applied[rule.name]++
+		if r.by != nil {
+			r.by[m] = rule.name
+		}
 		return m
 	}
 	return n

@@ -115,17 +115,23 @@ func (b *builder) forward(from, to *ir.Node, idx []*loop.Expr, spine map[*ir.Nod
 			break
 		}
 	}
-	switch next.Op {
+	return b.forward(next, to, b.forwardView(next, idx, from.Shape), spine)
+}
+
+// forwardView is where a reshape or permute has the element that its operand of
+// a shape has at idx; every other node has it in the same place.
+func (b *builder) forwardView(n *ir.Node, idx []*loop.Expr, from ir.Shape) []*loop.Expr {
+	switch n.Op {
 	case ir.Reshape:
-		idx = b.reshapeIndex(idx, from.Shape, next.Shape)
+		return b.reshapeIndex(idx, from, n.Shape)
 	case ir.Permute:
 		moved := make([]*loop.Expr, len(idx))
-		for i, a := range next.Attr.Axes {
+		for i, a := range n.Attr.Axes {
 			moved[i] = idx[a]
 		}
-		idx = moved
+		return moved
 	}
-	return b.forward(next, to, idx, spine)
+	return idx
 }
 
 // getsOutput tells whether anyone reads output i of n.

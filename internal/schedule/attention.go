@@ -47,10 +47,8 @@ func (b *builder) attentionGrad(n *ir.Node) (*template.AttentionGrad, error) {
 		if !b.s.getsOutput(n, i) {
 			continue
 		}
-		shape := n.Out(i).Shape
 		acc := &loop.Local{Name: [...]string{"dq", "dk", "dv"}[i], DType: n.DType}
-		st := &loop.Store{Param: b.param(bufferKey{node: n, out: i}, loop.Write), Index: linear(b.attentionIndex(a, shape), shape), Value: acc.Ref()}
-		t.Grads[i] = template.Gradient{Acc: acc, Store: []loop.Stmt{st}}
+		t.Grads[i] = template.Gradient{Acc: acc, Store: b.storeOutput(n, i, b.attentionIndex(a, n.Out(i).Shape), acc.Ref())}
 	}
 	t.Params, t.Slots = b.params, len(b.checks)
 	return t, nil

@@ -55,8 +55,8 @@ func (p *Plan) checkCommits() error {
 			if w, ok := gone[a]; ok && prm.Use == loop.Read {
 				return fmt.Errorf("kernel %d %s reads b%d, which kernel %d has overwritten", i, k.Name, a, w)
 			}
-			if b := p.Buffers[a]; prm.Use != loop.Read && b.Kind == OutputBuffer && p.inPlace(b.Number) >= 0 {
-				writes[p.inPlace(b.Number)] = j
+			if b := p.Buffers[a]; prm.Use != loop.Read && b.Kind == OutputBuffer && p.Overwrites(b.Number) >= 0 {
+				writes[p.Overwrites(b.Number)] = j
 			}
 		}
 		if len(writes) > 0 && i < p.Commit {

@@ -39,14 +39,21 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 			}
 		}
 		switch {
-		case !on || !agree:
+		case !on:
+		case !agree:
+			s.refuse(n, anchor, ApartOrder)
 		case elementwise(n):
 			at[n] = o
 			candidates = append(candidates, n)
 		case n.Op == ir.Reshape || n.Op == ir.Permute:
 			at[n] = &order{o, n}
 			candidates = append(candidates, n)
+		default:
+			s.refuse(n, anchor, ApartBehind)
 		}
+	}
+	if len(candidates) == maxSpine {
+		s.refuseReaders(candidates[maxSpine-1], anchor, ApartLong)
 	}
 	in := map[*ir.Node]bool{}
 	for _, c := range candidates {
@@ -56,12 +63,17 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 	for i := len(candidates) - 1; i > 0; i-- {
 		t := candidates[i]
 		if !s.mayEnd(t, anchor) {
+			if elementwise(t) {
+				s.refuse(t, anchor, ApartWeights)
+			}
 			continue
 		}
-		if set := s.closed(t, anchor, in); set != nil {
+		set, why := s.closed(t, anchor, in)
+		if why == 0 {
 			tail, spine = t, set
 			break
 		}
+		s.refuse(t, anchor, why)
 	}
 	for i := len(candidates) - 1; i > 0; i-- {
 		t := candidates[i]
@@ -113,15 +125,25 @@ func (s *partition) between(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.No
 }
 
 // closed returns the nodes from the anchor to t if t alone is used outside of
-// them.
-func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
+// them, else why the product cannot end with t.
+func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) (map[*ir.Node]bool, Apart) {
 	set := s.between(t, anchor, in)
+	if set == nil {
+		return nil, ApartTaken
+	}
+	why := Apart(0) // the largest: which of several must not depend on the order of a map
 	for n := range set {
-		if n != t && (s.out[n.ID] || n != anchor && s.root[n.ID] || slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return !set[u] })) {
-			return nil
+		switch {
+		case n == t:
+		case s.out[n.ID]:
+			why = max(why, ApartOutput)
+		case n != anchor && s.root[n.ID]:
+			why = max(why, ApartStored)
+		case slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return !set[u] }):
+			why = max(why, ApartReaders)
 		}
 	}
-	return set
+	return set, why
 }
 
 // beyond returns the nodes from the anchor to t, by way of tail, and those of

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGolden schedules the graphs in testdata. A file holds a graph, the plan
 // and the loops that come of it, and for each switch that changes the plan,
-// the plan without it.
+// the plan without it, or else the loops that it changes.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 		})
 	}
 	for _, s := range Switches {
-		if s != "layout" && s != "pack-memory" && s != "stagger" && !changes[s] { // those change no plan
+		if s != "pack-memory" && s != "stagger" && s != "tuning" && !changes[s] { // those change no plan
 			t.Errorf("no golden file shows what switch %q does", s)
 		}
 	}
@@ -52,7 +52,7 @@ func golden(t *testing.T, text string, changes map[string]bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anchors := map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.Sort: true}
+	anchors := map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true, ir.Sort: true}
 	build := func(noOpt ...string) *Plan {
 		p, err := Build(g, Options{NoOpt: noOpt, Anchors: anchors})
 		if err == nil {
@@ -65,20 +65,38 @@ func golden(t *testing.T, text string, changes map[string]bool) string {
 	}
 	var b strings.Builder
 	p := build()
+	loops := loopTexts(t, p)
 	b.WriteString(text + "\n== plan\n" + p.String())
+	for _, l := range loops {
+		b.WriteString("\n== loops\n" + l)
+	}
+	for _, s := range Switches {
+		without := build(s)
+		if text := without.String(); text != p.String() {
+			changes[s] = true
+			b.WriteString("\n== plan without " + s + "\n" + text)
+			continue
+		}
+		for i, l := range loopTexts(t, without) {
+			if l != loops[i] {
+				changes[s] = true
+				b.WriteString("\n== loops without " + s + "\n" + l)
+			}
+		}
+	}
+	return b.String()
+}
+
+// loopTexts are the loops of the kernels that have some.
+func loopTexts(t *testing.T, p *Plan) (texts []string) {
+	t.Helper()
 	for _, k := range p.Kernels {
 		if l, ok := k.Work.(*loop.Kernel); ok {
 			if err := loop.Check(l); err != nil {
 				t.Error(err)
 			}
-			b.WriteString("\n== loops\n" + l.String())
+			texts = append(texts, l.String())
 		}
 	}
-	for _, s := range Switches {
-		if without := build(s).String(); without != p.String() {
-			changes[s] = true
-			b.WriteString("\n== plan without " + s + "\n" + without)
-		}
-	}
-	return b.String()
+	return texts
 }

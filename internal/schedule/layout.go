@@ -38,6 +38,7 @@ func (s *partition) chooseLayouts() {
 			}
 		}
 	}
+	s.layJoins()
 }
 
 // anyOrder tells whether n's kernel can store it in any order.
@@ -47,7 +48,7 @@ func (s *partition) anyOrder(n *ir.Node) bool {
 	case g == nil || g.rows:
 		return false
 	case g.anchor != nil:
-		return n.Op == ir.Attention
+		return n.Op == ir.Attention || s.joined(n)
 	}
 	return n.Op.Pointwise()
 }

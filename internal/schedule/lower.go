@@ -18,6 +18,11 @@ func (s *partition) lowerAll() (*Plan, error) {
 	for i, l := range s.g.Leaves {
 		p.Buffers = append(p.Buffers, Buffer{Kind: LeafBuffer, Number: i, DType: l.Type.DType, Len: l.Type.Shape.Numel()})
 	}
+	for _, n := range s.g.Nodes {
+		if n.Op.HasLeaf() && n.Op != ir.Assign {
+			p.Buffers[n.Attr.Leaf].Node = n
+		}
+	}
 	bufs.outputs(s)
 	for _, g := range order {
 		var made []lowered
@@ -34,7 +39,7 @@ func (s *partition) lowerAll() (*Plan, error) {
 		}
 		for _, m := range made {
 			k := m.number(bufs)
-			k.Constant = g.constant
+			k.Constant, k.group = g.constant, g
 			p.Kernels = append(p.Kernels, k)
 		}
 	}
@@ -86,7 +91,7 @@ func (b *buffers) outputs(s *partition) {
 
 func (b *buffers) add(kind BufferKind, number int, key bufferKey) int {
 	d, n := key.content()
-	b.plan.Buffers = append(b.plan.Buffers, Buffer{Kind: kind, Number: number, DType: d, Len: n})
+	b.plan.Buffers = append(b.plan.Buffers, Buffer{Kind: kind, Number: number, DType: d, Len: n, Node: key.node, Out: key.out})
 	return len(b.plan.Buffers) - 1
 }
 
@@ -122,7 +127,7 @@ func (s *partition) copies(p *Plan, bufs *buffers) error {
 		src := b.load(n, v.Ref(), nil)
 		dst := len(b.params)
 		b.params = append(b.params, loop.Param{Name: fmt.Sprintf("p%d", dst), DType: n.DType, Len: n.Shape.Numel(), Use: loop.Write})
-		p.Buffers = append(p.Buffers, Buffer{Kind: OutputBuffer, Number: i, DType: n.DType, Len: n.Shape.Numel()})
+		p.Buffers = append(p.Buffers, Buffer{Kind: OutputBuffer, Number: i, DType: n.DType, Len: n.Shape.Numel(), Node: n})
 		body := b.parallel(b.nest([]*loop.Var{v}, loop.Vector, []loop.Stmt{&loop.Store{Param: dst, Index: v.Ref(), Value: src}}))
 		p.Kernels = append(p.Kernels, &Kernel{
 			Name: "copy", Work: &loop.Kernel{Name: "copy", Params: b.params, Body: body},

@@ -56,7 +56,7 @@ func (p *Plan) Pack(env ir.Env, share bool) (*Arena, error) {
 		if err != nil {
 			return nil, fmt.Errorf("size of buffer b%d: %w", i, err)
 		}
-		sizes[i] = roundUp(n * b.DType.Size())
+		sizes[i] = Room(n * b.DType.Size())
 		order = append(order, i)
 	}
 	// The largest first, each at the lowest gap: within a few per cent of the
@@ -83,9 +83,9 @@ func (p *Plan) Pack(env ir.Env, share bool) (*Arena, error) {
 	return a, nil
 }
 
-// roundUp rounds bytes to the next eighth of a power of two, at least one
-// line.
-func roundUp(n int) int {
+// Room is what a temp of n bytes takes in an arena: as many rounded up to the
+// next eighth of a power of two, at least one line.
+func Room(n int) int {
 	if n <= 8*Alignment {
 		return max(Alignment, (n+Alignment-1)/Alignment*Alignment)
 	}

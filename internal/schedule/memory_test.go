@@ -52,7 +52,7 @@ func TestPackShares(t *testing.T) {
 func TestRoundUp(t *testing.T) {
 	sizes := map[int]bool{}
 	for n := range 1 << 16 {
-		r := roundUp(n)
+		r := Room(n)
 		if r < n || n > 8*Alignment && r > n+n/8+Alignment || r%Alignment != 0 {
 			t.Fatalf("%d is rounded to %d", n, r)
 		}

@@ -49,7 +49,7 @@ func newDemand(p *Plan) *demand {
 		if !static {
 			return nil
 		}
-		d.size[i] = roundUp(elements * b.DType.Size())
+		d.size[i] = Room(elements * b.DType.Size())
 	}
 	writer := make([]int, len(p.Buffers))
 	for i := range writer {

@@ -20,12 +20,15 @@ type partition struct {
 	origin []origin            // by ID
 	steady []bool              // by leaf
 	root   []bool              // by ID
+	kept   []keptFor           // by ID, of roots: why they are
 	group  []*group            // by ID, of roots
 	taken  []bool              // by ID: on the way from an anchor to what its kernel stores
 	groups []*group            // by first member
 	layout map[bufferKey][]int // the order of axes in memory, where it is not that of the shape
+	joins  map[*ir.Node]*join  // by anchor
 
-	decided bool // which groups are constant
+	decided bool              // which groups are constant
+	refused map[refusal]Apart // nil: nobody asks
 
 	// What cone and buffers found, by ID; see forget.
 	cones [][]*ir.Node
@@ -56,7 +59,7 @@ type group struct {
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
-	s := &partition{g: g, opt: o, limits: &usualSplit, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes))}
+	s := &partition{g: g, opt: o, limits: &usualSplit, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes)), kept: make([]keptFor, len(g.Nodes))}
 	if o.limits != nil {
 		s.limits = o.limits
 	}
@@ -96,38 +99,51 @@ func (s *partition) markRoots() {
 	for _, n := range s.g.Nodes {
 		switch n.Op.Class() {
 		case ir.ClassLeaf:
-			s.root[n.ID] = s.out[n.ID] && !n.Op.HasLeaf()
-		case ir.ClassReduce, ir.ClassAnchor:
-			s.root[n.ID] = true
+			if s.out[n.ID] && !n.Op.HasLeaf() {
+				s.keep(n, KeptOutput, 0)
+			}
+		case ir.ClassReduce:
+			s.keep(n, KeptReduction, 0)
+		case ir.ClassAnchor:
+			s.keep(n, KeptAnchor, 0)
 		default:
-			s.root[n.ID] = n.Op != ir.Get && (all || s.out[n.ID] || n.Op == ir.Scatter || n.Op == ir.Contiguous || n.Op == ir.Assign)
+			switch {
+			case n.Op == ir.Get:
+			case n.Op == ir.Scatter || n.Op == ir.Contiguous || n.Op == ir.Assign:
+				s.keep(n, KeptWritten, 0)
+			case s.out[n.ID]:
+				s.keep(n, KeptOutput, 0)
+			case all:
+				s.keep(n, KeptApart, 0)
+			}
 		}
 	}
+	s.findJoins()
 	for _, n := range s.g.Nodes {
 		switch n.Op {
 		case ir.MatMul:
 			x, y := shortOperands(n)
-			s.needView(x)
+			s.needView(x, n.Op)
 			if !s.constant(y) {
-				s.needView(y)
+				s.needView(y, n.Op)
 			}
 		case ir.Attention:
 			for _, in := range shortAttention(n) {
-				s.needView(in)
+				s.needView(in, n.Op)
 			}
 		case ir.AttentionGrad:
 			for _, in := range n.In {
 				if w := widened(in); in.DType.IsFloat() && w != nil && w.DType.Compute() == in.DType {
 					in = w // its kernel copies rows, and casts them
 				}
-				s.needView(in)
+				s.needView(in, n.Op)
 			}
 		case ir.Gather, ir.Scatter, ir.SegmentReduce:
-			s.needView(n.In[1])
+			s.needView(n.In[1], n.Op)
 		case ir.Sort:
-			s.needBuffer(n.In[0])
+			s.needBuffer(n.In[0], n.Op)
 		case ir.SegmentIDs:
-			s.needView(n.In[0])
+			s.needView(n.In[0], n.Op)
 		}
 	}
 	s.limitSize()
@@ -152,14 +168,14 @@ func (s *partition) limitSize() {
 		}
 		size[n.ID] = min(total, 2*maxInlined)
 		if total > maxInlined && n.Op.Pointwise() {
-			s.root[n.ID] = true
+			s.keep(n, KeptLarge, 0)
 		}
 	}
 }
 
 // needView makes roots so that n is a buffer seen through index arithmetic
-// alone.
-func (s *partition) needView(n *ir.Node) {
+// alone, as an operation asks for it.
+func (s *partition) needView(n *ir.Node, by ir.Op) {
 	for m := n; ; m = m.In[0] {
 		if s.isBuffer(m) {
 			return
@@ -167,10 +183,10 @@ func (s *partition) needView(n *ir.Node) {
 		switch m.Op {
 		case ir.Reshape, ir.Permute, ir.Expand, ir.Slice, ir.Flip, ir.Window:
 		case ir.Pad, ir.Concat:
-			s.root[n.ID] = true
+			s.keep(n, KeptOperand, by)
 			return
 		default:
-			s.root[m.ID] = true
+			s.keep(m, KeptOperand, by)
 			return
 		}
 	}
@@ -216,9 +232,9 @@ func widened(n *ir.Node) *ir.Node {
 }
 
 // needBuffer makes n itself a root unless it is in memory as it stands.
-func (s *partition) needBuffer(n *ir.Node) {
+func (s *partition) needBuffer(n *ir.Node, by ir.Op) {
 	if !s.isBuffer(n) {
-		s.root[n.ID] = true
+		s.keep(n, KeptOperand, by)
 	}
 }
 
@@ -226,6 +242,7 @@ func (s *partition) needBuffer(n *ir.Node) {
 func (s *partition) makeGroups() {
 	s.group, s.taken = make([]*group, len(s.g.Nodes)), make([]bool, len(s.g.Nodes))
 	s.groups = nil
+	clear(s.refused)
 	s.forget(0)
 	for _, n := range s.g.Nodes {
 		if !s.root[n.ID] || s.group[n.ID] != nil {
@@ -275,13 +292,24 @@ func (s *partition) forget(from int) {
 // anchorGroup makes the kernel of an anchor and what it absorbs behind it.
 func (s *partition) anchorGroup(n *ir.Node) {
 	g := &group{members: []*ir.Node{n}, anchor: n, origin: s.origin[n.ID]}
-	if n.Op == ir.MatMul && s.opt.on("epilogue") && s.opt.on("fuse") {
+	switch {
+	case n.Op != ir.MatMul:
+		s.refuseReaders(n, n, ApartTemplate)
+	case !s.opt.on("fuse"):
+		s.refuseReaders(n, n, ApartFuse)
+	case !s.opt.on("epilogue"):
+		s.refuseReaders(n, n, ApartEpilogue)
+	default:
 		if tail, kept, spine := s.epilogue(n); tail != nil {
 			if len(kept) > 0 && kept[0] == n {
 				g.keeps, kept = true, kept[1:]
 			}
 			for _, m := range append(kept, tail) {
-				s.root[m.ID] = true
+				why := KeptBeside
+				if m == tail {
+					why = KeptTail
+				}
+				s.keep(m, why, 0)
 				s.forget(m.ID)
 				g.members = append(g.members, m)
 			}
@@ -291,31 +319,57 @@ func (s *partition) anchorGroup(n *ir.Node) {
 			}
 		}
 	}
+	if j := s.joins[n]; j != nil {
+		g.members = append(g.members, s.stored(j)...)
+	}
 	s.add(g)
 }
 
 // joinRows finds the group of a reduction that n can share the rows of.
 func (s *partition) joinRows(n *ir.Node) *group {
-	if !s.opt.on("rows") || !s.opt.on("fuse") || n.Op == ir.ArgMax || n.Op == ir.ArgMin {
-		return nil
-	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if !g.rows || !agree(g.origin, s.origin[n.ID]) || g.before(n) || !foldable(g.members[0].Op) || !s.rowMember(n, g) || !s.rowAligned(n, g) {
+		if !g.rows {
 			continue
 		}
-		if g.split && !s.splitMember(n, g) {
-			continue
-		}
-		if !s.touches(n, g) || s.cyclic(n, g) {
-			continue
-		}
-		more := map[*ir.Node]bool{}
-		if s.operations(n, more); g.fits(more) {
+		why := s.apartFromRows(n, g)
+		if why == 0 {
 			return g
 		}
+		s.refuse(n, g.members[0], why)
 	}
 	return nil
+}
+
+// apartFromRows tells why n cannot share the rows of g; 0: it can.
+func (s *partition) apartFromRows(n *ir.Node, g *group) Apart {
+	switch {
+	case !s.opt.on("fuse"):
+		return ApartFuse
+	case !s.opt.on("rows"):
+		return ApartRows
+	case n.Op == ir.ArgMax || n.Op == ir.ArgMin || !foldable(g.members[0].Op):
+		return ApartArg
+	case !agree(g.origin, s.origin[n.ID]):
+		return ApartWeights
+	case g.before(n):
+		return ApartRegion
+	case !s.rowMember(n, g):
+		return ApartLoops
+	case !s.rowAligned(n, g):
+		return ApartOtherRows
+	case g.split && !s.splitMember(n, g):
+		return ApartSplit
+	case !s.touches(n, g):
+		return ApartNothing
+	case s.cyclic(n, g):
+		return ApartCycle
+	}
+	more := map[*ir.Node]bool{}
+	if s.operations(n, more); !g.fits(more) {
+		return ApartLarge
+	}
+	return 0
 }
 
 // before tells whether n is computed again, by a Checkpoint, long after members
@@ -538,21 +592,50 @@ func elementwise(n *ir.Node) bool { return n.Op.Pointwise() || n.Op == ir.Assign
 
 // joinPointwise finds a group of elementwise roots with n's loops.
 func (s *partition) joinPointwise(n *ir.Node) *group {
-	if !s.opt.on("fuse") || !elementwise(n) {
-		return nil
-	}
 	more := map[*ir.Node]bool{}
-	s.operations(n, more)
+	if elementwise(n) {
+		s.operations(n, more)
+	}
 	for i := len(s.groups) - 1; i >= 0; i-- {
 		g := s.groups[i]
-		if g.anchor != nil || g.rows || !agree(g.origin, s.origin[n.ID]) || g.before(n) || !g.full.Equal(n.Shape) || !elementwise(g.members[0]) {
+		if g.anchor != nil || g.rows {
 			continue
 		}
-		if g.fits(more) && s.samePlace(n, g) && s.touches(n, g) && !s.cyclic(n, g) {
+		why := s.apartFromPointwise(n, g, more)
+		if why == 0 {
 			return g
 		}
+		s.refuse(n, g.members[0], why)
 	}
 	return nil
+}
+
+// apartFromPointwise tells why n, which takes more operations, cannot share the
+// loops of g, that have no reduction; 0: it can.
+func (s *partition) apartFromPointwise(n *ir.Node, g *group, more map[*ir.Node]bool) Apart {
+	switch {
+	case !s.opt.on("fuse"):
+		return ApartFuse
+	case n.Op.Class() == ir.ClassReduce:
+		return ApartLoops
+	case !elementwise(n) || !elementwise(g.members[0]):
+		return ApartIndexed
+	case !agree(g.origin, s.origin[n.ID]):
+		return ApartWeights
+	case g.before(n):
+		return ApartRegion
+	case !g.full.Equal(n.Shape):
+		return ApartLoops
+	case !g.fits(more):
+		return ApartLarge
+	case !s.samePlace(n, g):
+		return ApartOtherPlaces
+	case !s.touches(n, g):
+		return ApartNothing
+	case s.cyclic(n, g):
+		return ApartCycle
+	}
+	return 0
 }
 
 // samePlace tells whether n reads members of g only at its own index.

@@ -22,6 +22,7 @@ type Plan struct {
 	// must be well when kernel Commit begins: from there on nothing fails.
 	InPlace []int
 	Commit  int
+	Edges   []Edge // where asked for
 }
 
 // BufferKind says who owns a buffer's memory.
@@ -42,6 +43,10 @@ type Buffer struct {
 	DType       ir.DType
 	Len         ir.Dim // elements
 	First, Last int    // kernels between which a temp holds a value, both inclusive
+	// Node is whose value it holds, Out which result of that; of parts of a
+	// reduction, the reduction. Nil for leaves that nobody reads.
+	Node *ir.Node
+	Out  int
 }
 
 // Kernel is one step of a plan.
@@ -53,6 +58,9 @@ type Kernel struct {
 	Checks []Check    // one for each status word
 
 	Constant bool // depends on weights alone: runs once for a set of them
+	Again    bool // does what a kernel before it did, rather than that being kept
+
+	group *group // nil: it copies an output
 }
 
 // Work is what a kernel does: *loop.Kernel, *template.Gemm,
@@ -82,23 +90,28 @@ func (h *Host) String() string {
 // Options are the parts of scheduling that can be left out, by name in NoOpt:
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
 // "split" (reductions to few results in parts), "epilogue" (work after an
-// anchor), "constants" (what depends on weights alone is computed once),
+// anchor), "join" (a kernel stores its results side by side where that is what
+// others read), "constants" (what depends on weights alone is computed once),
 // "layout" (values lie in memory in the order in which products read them),
 // "free-early" (kernels that free memory run early), "recompute" (norms run
 // again where memory is scarce), "pack-memory" (temps share memory), "in-place"
-// (variables change where they lie), and "stagger" (passes over rows share a
-// loop), which devices look at.
+// (variables change where they lie), "stagger" (passes over rows share a loop)
+// and "tuning" (kernels are as sinter tune found them to be the fastest), which
+// devices look at.
 type Options struct {
 	NoOpt []string
 	// Anchors lists the anchors the target has templates for; others must
 	// have been replaced by their definitions before.
 	Anchors map[ir.Op]bool
 
+	// Explain asks for Plan.Edges.
+	Explain bool
+
 	limits *splitLimits // of tests; nil for the usual ones
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {
@@ -112,6 +125,9 @@ func (o *Options) on(name string) bool {
 // Build schedules g.
 func Build(g *ir.Graph, o Options) (*Plan, error) {
 	s := newPartition(g, o)
+	if o.Explain {
+		s.refused = map[refusal]Apart{}
+	}
 	if err := s.run(); err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
 	}
@@ -130,6 +146,9 @@ func Build(g *ir.Graph, o Options) (*Plan, error) {
 		p.commits()
 	}
 	p.lifetimes()
+	if o.Explain {
+		s.explain(p)
+	}
 	return p, nil
 }
 
@@ -144,8 +163,8 @@ func (p *Plan) String() string {
 			fmt.Fprintf(&b, "leaf %d %q", buf.Number, p.Graph.Leaves[buf.Number].Name)
 		case OutputBuffer:
 			fmt.Fprintf(&b, "output %d", buf.Number)
-			if p.inPlace(buf.Number) >= 0 {
-				fmt.Fprintf(&b, " in place of b%d", p.inPlace(buf.Number))
+			if p.Overwrites(buf.Number) >= 0 {
+				fmt.Fprintf(&b, " in place of b%d", p.Overwrites(buf.Number))
 			}
 		case TempBuffer:
 			fmt.Fprintf(&b, "temp live %d-%d", buf.First, buf.Last)
@@ -157,22 +176,7 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, " %v[%v]\n", buf.DType, buf.Len)
 	}
 	for i, k := range p.Kernels {
-		fmt.Fprintf(&b, "k%d ", i)
-		if k.Constant {
-			b.WriteString("constant ")
-		}
-		fmt.Fprintf(&b, "%s(", k.Name)
-		for j, a := range k.Args {
-			if j > 0 {
-				b.WriteString(", ")
-			}
-			if a < 0 {
-				b.WriteString("scratch")
-			} else {
-				fmt.Fprintf(&b, "b%d", a)
-			}
-		}
-		b.WriteString(")")
+		p.writeHead(&b, i, k)
 		for _, n := range k.Nodes {
 			fmt.Fprintf(&b, " %%%d:%v", n.ID, n.Op)
 		}
@@ -181,8 +185,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// inPlace is the leaf that an output may overwrite, or -1.
-func (p *Plan) inPlace(output int) int {
+// Overwrites is the leaf whose memory an output may be written over, or -1.
+func (p *Plan) Overwrites(output int) int {
 	if p.InPlace == nil {
 		return -1
 	}

@@ -141,7 +141,7 @@ func (p *Plan) there(d *demand, k *Kernel, late int, last []int) bool {
 // read what that makes.
 func (p *Plan) repeat(i, late int) {
 	again := *p.Kernels[i]
-	again.Args = slices.Clone(again.Args)
+	again.Args, again.Again = slices.Clone(again.Args), true
 	instead := map[int]int{}
 	for j, prm := range again.Params() {
 		if a := again.Args[j]; a >= 0 && prm.Use == loop.Write {

@@ -75,6 +75,8 @@ func runKernel(k *Kernel, env ir.Env, mem [][]byte) error {
 		l = w.Loops()
 	case *template.Attention:
 		l = w.Loops()
+	case *template.AttentionGrad:
+		l = w.Loops()
 	default:
 		return errHost
 	}

@@ -111,8 +111,11 @@ func (s *partition) shareExpensive() bool {
 			again = again || u.Op == ir.Expand && s.repeats(n, u, set)
 		}
 		in[i], each[i] = set, runs
-		if (n.Op.Pointwise() || n.Op == ir.Concat) && s.worthRoot(n, len(set), len(runs), again) {
-			s.root[i] = true
+		if !n.Op.Pointwise() && n.Op != ir.Concat {
+			continue
+		}
+		if why := s.worthRoot(n, len(set), len(runs), again); why != 0 {
+			s.keep(n, why, 0)
 			in[i], each[i] = nil, nil
 			changed = true
 		}
@@ -120,21 +123,24 @@ func (s *partition) shareExpensive() bool {
 	return changed
 }
 
-// worthRoot tells whether the value of n is better kept in memory than computed
-// by so many kernels, some of which run each time.
-func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
+// worthRoot tells why the value of n is better kept in memory than computed by
+// so many kernels, some of which run each time; 0: it is not.
+func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) Kept {
 	switch {
 	case s.origin[n.ID] == ofWeights:
 		c := s.cost(n)
 		tiny := c > loadCost && s.small(s.bytes(n).Mul(ir.N(tinyPart)), n)
 		dear := n.Op == ir.Concat || c > recomputeLimit || tiny
-		return runs > 0 && dear && s.small(s.bytes(n), n)
+		if runs > 0 && dear && s.small(s.bytes(n), n) {
+			return KeptOnce
+		}
+		return 0
 	case n.Op == ir.Concat || kernels < 2 && !again || s.constant(n):
-		return false
+		return 0
 	}
 	c := s.cost(n)
 	if again && c > functionCost {
-		return true
+		return KeptRepeated
 	}
 	limit := recomputeLimit
 	switch {
@@ -147,7 +153,10 @@ func (s *partition) worthRoot(n *ir.Node, kernels, runs int, again bool) bool {
 	case kernels == 2 && s.oneSource(n):
 		limit = activationLimit
 	}
-	return kernels > 1 && c > limit
+	if kernels > 1 && c > limit {
+		return KeptShared
+	}
+	return 0
 }
 
 // far tells whether n is known to be beyond the near caches.

@@ -18,6 +18,8 @@ const (
 // Group is the values of k in a lane.
 func (f Format) Group() int { return [...]int{1, 2, 4}[f] }
 
+func (f Format) String() string { return [...]string{"f32", "bf16", "int8"}[f] }
+
 // laneType is the dtype of panels of lanes, for sums of a dtype.
 func (f Format) laneType(sums ir.DType) ir.DType {
 	if f == Single {

@@ -71,7 +71,7 @@ func newAttentionSet(isa x86.ISA, format x86.GemmFormat) func() (*attentionSet, 
 // not hold, its loops do.
 func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	scale := float32(t.Attr.Scale)
-	if !c.machine || t.DType != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
+	if !c.templates() || t.DType != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
 		code, err := c.loops(t.Loops())
 		if err != nil {
 			return nil, err
@@ -85,6 +85,9 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	}
 	inner, err := attentionSets[c.isa][kernels]()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.listAttention(kernels, tiles); err != nil {
 		return nil, err
 	}
 	t = t.Narrow(format)

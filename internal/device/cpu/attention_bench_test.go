@@ -48,6 +48,16 @@ func BenchmarkAttention(b *testing.B) {
 }
 
 func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFormat) {
+	work := 0.0
+	for i := range a.qLens {
+		work += 4 * float64(a.heads) * float64(a.qLens[i]) * float64(a.kLens[i]) * float64(a.width)
+	}
+	b.ReportMetric(work/a.measure(b, d, format, work)/1e9, "GFLOP/s")
+}
+
+// measure reports what share of the peak loop's rate the work of a run is done
+// at, and returns the seconds that it takes; medians of the rounds.
+func (a *attentionTest) measure(b *testing.B, d *Device, format x86.GemmFormat, work float64) float64 {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
 	text, flops, err := x86.PeakLoop(d.target(), format)
@@ -62,12 +72,8 @@ func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFo
 	a.build(rand.New(rand.NewPCG(1, 2)))
 	run, done := a.bind(b, d, nil)
 	defer done()
-	work := 0.0
-	for i := range a.qLens {
-		work += 4 * float64(a.heads) * float64(a.qLens[i]) * float64(a.kLens[i]) * float64(a.width)
-	}
 	runs := max(1, int(5e8/work))
-	var shares, rates []float64
+	var shares, times []float64
 	for b.Loop() {
 		bound := peakRate(peak, flops)
 		start := clock()
@@ -76,14 +82,14 @@ func benchAttention(b *testing.B, d *Device, a *attentionTest, format x86.GemmFo
 				b.Fatal(err)
 			}
 		}
-		rate := work * float64(runs) / (clock() - start).Seconds()
-		shares, rates = append(shares, rate/bound), append(rates, rate)
+		took := (clock() - start).Seconds() / float64(runs)
+		shares, times = append(shares, work/took/bound), append(times, took)
 	}
 	slices.Sort(shares)
-	slices.Sort(rates)
+	slices.Sort(times)
 	b.ReportMetric(shares[len(shares)/2], "share")
-	b.ReportMetric(rates[len(rates)/2]/1e9, "GFLOP/s")
 	b.ReportMetric(0, "ns/op")
+	return times[len(times)/2]
 }
 
 // bind compiles the graph and returns what runs it.
@@ -125,7 +131,7 @@ func BenchmarkAttentionCompile(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m, err := d.build(plan, true, device.Options{})
+		m, err := d.build(plan, true, device.Options{}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -30,7 +30,7 @@ type gradientKernel struct {
 // widths of 0 and for a scale that f32 does not hold, loops do.
 func compileGradient(c *compiler, t *template.AttentionGrad) (kernel, error) {
 	scale := float32(t.Attr.Scale)
-	if !c.machine || t.DType.Compute() != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
+	if !c.templates() || t.DType.Compute() != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
 		code, err := c.loops(t.Loops())
 		if err != nil {
 			return nil, err
@@ -47,6 +47,9 @@ func compileGradient(c *compiler, t *template.AttentionGrad) (kernel, error) {
 		return nil, err
 	}
 	if k.inner, err = attentionSets[c.isa][x86.GemmF32](); err != nil {
+		return nil, err
+	}
+	if err := c.listAttention(x86.GemmF32, k.rows, k.columns); err != nil {
 		return nil, err
 	}
 	lanes := k.rows.lanes

@@ -2,14 +2,10 @@ package cpu
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
-	"github.com/sinterml/sinter/internal/jit"
 )
 
 // BenchmarkAttentionGrad reports the rate of the five products, counting pairs
@@ -34,41 +30,10 @@ func BenchmarkAttentionGrad(b *testing.B) {
 }
 
 func benchGradient(b *testing.B, d *Device, a *attentionTest) {
-	runtime.LockOSThread() // for clock
-	defer runtime.UnlockOSThread()
-	text, flops, err := x86.PeakLoop(d.target(), x86.GemmF32)
-	if err != nil {
-		b.Fatal(err)
-	}
-	peak, err := jit.Map(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = peak.Close() }()
-	a.build(rand.New(rand.NewPCG(1, 2)))
-	run, done := a.bind(b, d, nil)
-	defer done()
 	work := 0.0
 	for i, n := range a.qLens {
 		pairs := float64(n) * float64(a.kLens[i]+1) / 2
 		work += pairs * float64(2*a.heads*(3*a.width+2*a.vWidth))
 	}
-	runs := max(1, int(5e8/work))
-	var shares, times []float64
-	for b.Loop() {
-		bound := peakRate(peak, flops)
-		start := clock()
-		for range runs {
-			if err := run(); err != nil {
-				b.Fatal(err)
-			}
-		}
-		took := (clock() - start).Seconds() / float64(runs)
-		shares, times = append(shares, work/took/bound), append(times, took)
-	}
-	slices.Sort(shares)
-	slices.Sort(times)
-	b.ReportMetric(shares[len(shares)/2], "share")
-	b.ReportMetric(1e3*times[len(times)/2], "ms")
-	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(1e3*a.measure(b, d, x86.GemmF32, work), "ms")
 }

@@ -24,43 +24,24 @@ func randomGradient(rng *rand.Rand, longest int) *attentionTest {
 
 // Every attribute, layout and length, on every instruction set, against the
 // referee.
-func TestGradientForms(t *testing.T) {
-	n := 250
-	if testing.Short() {
-		n = 60
-	}
-	devices := machines(t)
-	for seed := range n {
-		rng := rand.New(rand.NewPCG(uint64(seed), 25))
-		a := randomGradient(rng, 90)
-		a.build(rng)
-		a.check(t, fmt.Sprintf("seed %d", seed), devices[seed%len(devices)])
-		if t.Failed() {
-			return
-		}
-	}
-}
+func TestGradientForms(t *testing.T) { checkAttentions(t, 25, randomGradient) }
 
 // Lengths beyond one block of queries and of keys.
 func TestGradientLong(t *testing.T) {
-	for _, d := range machines(t) {
-		if d.ISA() == Generic {
-			continue
-		}
-		for i, a := range []*attentionTest{
-			{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 200}, kLens: []int{300, 129}},
-			{attr: ir.AttentionAttr{Ragged: true, Causal: true}, qLens: []int{300}, kLens: []int{400}},
-			{attr: ir.AttentionAttr{Causal: true}, qLens: []int{257, 257}, kLens: []int{257, 257}},
-			{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 100}, qLens: []int{400}, kLens: []int{400}},
-			{attr: ir.AttentionAttr{Window: 30}, qLens: []int{290}, kLens: []int{310}},
-			{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{130, 130}, kLens: []int{200, 200}},
-		} {
-			rng := rand.New(rand.NewPCG(uint64(i), 26))
-			a.heads, a.kvHeads, a.width, a.vWidth, a.layout = 4, 2, 20, 24, "own"
-			a.grads = []int{0, 1, 2}
-			a.build(rng)
-			a.check(t, fmt.Sprint(i), d)
-		}
+	devices := withMachineCode(t)
+	for i, a := range []*attentionTest{
+		{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 200}, kLens: []int{300, 129}},
+		{attr: ir.AttentionAttr{Ragged: true, Causal: true}, qLens: []int{300}, kLens: []int{400}},
+		{attr: ir.AttentionAttr{Causal: true}, qLens: []int{257, 257}, kLens: []int{257, 257}},
+		{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 100}, qLens: []int{400}, kLens: []int{400}},
+		{attr: ir.AttentionAttr{Window: 30}, qLens: []int{290}, kLens: []int{310}},
+		{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{130, 130}, kLens: []int{200, 200}},
+	} {
+		rng := rand.New(rand.NewPCG(uint64(i), 26))
+		a.heads, a.kvHeads, a.width, a.vWidth, a.layout = 4, 2, 20, 24, "own"
+		a.grads = []int{0, 1, 2}
+		a.build(rng)
+		a.check(t, fmt.Sprint(i), devices...)
 	}
 }
 
@@ -129,29 +110,30 @@ func checkAlone(t *testing.T, d *Device, a *attentionTest, whole [][]byte, i int
 // it sees, and no others.
 func TestGradientUnseen(t *testing.T) {
 	const n = 200
-	for _, d := range machines(t) {
-		for i := range 4 {
-			ofKeys, bad := i%2 > 0, []int{130, 195}[i/2] // in the midst of blocks, and at their end
-			a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 20,
-				qLens: []int{n}, kLens: []int{n}, layout: "own", grads: []int{0, 1, 2}, alone: true}
-			a.build(rand.New(rand.NewPCG(1, 29)))
-			spoil := func(name string, width int) {
-				for i, v := range []float64{math.Inf(1), math.NaN()} {
-					binary.LittleEndian.PutUint32(a.values[name][4*(bad*width+i):], math.Float32bits(float32(v)))
-				}
+	devices := machines(t)
+	for i := range 4 {
+		ofKeys, bad := i%2 > 0, []int{130, 195}[i/2] // in the midst of blocks, and at their end
+		a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 20,
+			qLens: []int{n}, kLens: []int{n}, layout: "own", grads: []int{0, 1, 2}, alone: true}
+		a.build(rand.New(rand.NewPCG(1, 29)))
+		spoil := func(name string, width int) {
+			for i, v := range []float64{math.Inf(1), math.NaN()} {
+				binary.LittleEndian.PutUint32(a.values[name][4*(bad*width+i):], math.Float32bits(float32(v)))
 			}
-			want := [3]func(row int) bool{} // of dq, dk and dv: NaN
-			if ofKeys {
-				spoil("k", a.width)
-				spoil("kv", a.vWidth)
-				one := func(row int) bool { return row == bad }
-				want = [3]func(int) bool{func(row int) bool { return row >= bad }, one, one}
-			} else {
-				spoil("q", a.width)
-				spoil("dout", a.vWidth)
-				before := func(row int) bool { return row <= bad }
-				want = [3]func(int) bool{func(row int) bool { return row == bad }, before, before}
-			}
+		}
+		want := [3]func(row int) bool{} // of dq, dk and dv: NaN
+		if ofKeys {
+			spoil("k", a.width)
+			spoil("kv", a.vWidth)
+			one := func(row int) bool { return row == bad }
+			want = [3]func(int) bool{func(row int) bool { return row >= bad }, one, one}
+		} else {
+			spoil("q", a.width)
+			spoil("dout", a.vWidth)
+			before := func(row int) bool { return row <= bad }
+			want = [3]func(int) bool{func(row int) bool { return row == bad }, before, before}
+		}
+		for _, d := range devices {
 			for out, data := range must(evaluate(d, a.g, a.env, a.leaves, device.Options{})) {
 				width := len(data) / 4 / n
 				for row := range n {
@@ -161,8 +143,8 @@ func TestGradientUnseen(t *testing.T) {
 					}
 				}
 			}
-			a.check(t, "unseen", d)
 		}
+		a.check(t, "unseen", devices...)
 	}
 }
 

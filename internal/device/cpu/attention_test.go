@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
-	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
@@ -308,15 +309,19 @@ func randomAttention(rng *rand.Rand, longest int) *attentionTest {
 
 // Every attribute, layout and length, on every instruction set, against the
 // referee.
-func TestAttentionForms(t *testing.T) {
+func TestAttentionForms(t *testing.T) { checkAttentions(t, 5, randomAttention) }
+
+// checkAttentions compares attentions that draw makes with the referee.
+func checkAttentions(t *testing.T, stream uint64, draw func(rng *rand.Rand, longest int) *attentionTest) {
+	t.Helper()
 	n := 250
 	if testing.Short() {
 		n = 60
 	}
 	devices := machines(t)
 	for seed := range n {
-		rng := rand.New(rand.NewPCG(uint64(seed), 5))
-		a := randomAttention(rng, 90)
+		rng := rand.New(rand.NewPCG(uint64(seed), stream))
+		a := draw(rng, 90)
 		a.build(rng)
 		a.check(t, fmt.Sprintf("seed %d", seed), devices[seed%len(devices)])
 		if t.Failed() {
@@ -325,22 +330,31 @@ func TestAttentionForms(t *testing.T) {
 	}
 }
 
-func (a *attentionTest) check(t *testing.T, name string, d *Device) {
+// check compares what devices compute with the referee, which is asked once.
+func (a *attentionTest) check(t *testing.T, name string, devices ...*Device) {
 	t.Helper()
 	want, bounds, err := interp.Evaluate(context.Background(), a.g, a.env, a.leaves)
 	if err != nil {
 		t.Fatalf("%s: %v: %v", name, a, err)
 	}
-	got, err := evaluate(d, a.g, a.env, a.leaves, device.Options{Check: true})
-	if err != nil {
-		t.Fatalf("%s, %v: %v: %v", name, d.ISA(), a, err)
-	}
-	for i := range want {
-		if err := compare(ir.F32, got[i], want[i], bounds[i]); err != nil {
-			t.Errorf("%s, %v: %v: output %d: %v", name, d.ISA(), a, i, err)
-			return
+	for _, d := range devices {
+		got, err := evaluate(d, a.g, a.env, a.leaves, device.Options{Check: true})
+		if err != nil {
+			t.Fatalf("%s, %v: %v: %v", name, d.ISA(), a, err)
+		}
+		for i := range want {
+			if err := compare(ir.F32, got[i], want[i], bounds[i]); err != nil {
+				t.Errorf("%s, %v: %v: output %d: %v", name, d.ISA(), a, i, err)
+				return
+			}
 		}
 	}
+}
+
+// withMachineCode are the devices that generate code.
+func withMachineCode(t *testing.T) []*Device {
+	t.Helper()
+	return slices.DeleteFunc(machines(t), func(d *Device) bool { return d.ISA() == Generic })
 }
 
 // Nothing outside the operands and results is touched.
@@ -359,7 +373,7 @@ func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attent
 		b := &device.Bound{Module: m, Env: a.env}
 		var guards []*jit.Guarded
 		place := func(n int) []byte {
-			n = max(n, x86.Padding) // which may be read of an empty buffer
+			n = max(n, native.Padding) // which may be read of an empty buffer
 			g := must(jit.AllocGuarded(n, 1))
 			if seed%2 == 0 {
 				g = must(jit.AllocGuardedFront(n))
@@ -418,23 +432,19 @@ func TestAttentionFormat(t *testing.T) {
 
 // Lengths beyond one block of keys.
 func TestAttentionLong(t *testing.T) {
-	for _, d := range machines(t) {
-		if d.ISA() == Generic {
-			continue
-		}
-		for i, a := range []*attentionTest{
-			{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 1}, kLens: []int{1100, 513}},
-			{attr: ir.AttentionAttr{Ragged: true, Causal: true}, qLens: []int{300}, kLens: []int{800}},
-			{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 100}, qLens: []int{600}, kLens: []int{600}},
-			{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{30, 30}, kLens: []int{700, 700}},
-			{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 1}, kLens: []int{1100, 513}, short: true},
-			{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 101}, qLens: []int{601}, kLens: []int{603}, short: true},
-		} {
-			a.heads, a.kvHeads, a.width, a.vWidth, a.sums, a.layout = 2, 1, 16, 24, !a.short, "own"
-			rng := rand.New(rand.NewPCG(uint64(i), 6))
-			a.build(rng)
-			a.check(t, fmt.Sprint("case ", i), d)
-		}
+	devices := withMachineCode(t)
+	for i, a := range []*attentionTest{
+		{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 1}, kLens: []int{1100, 513}},
+		{attr: ir.AttentionAttr{Ragged: true, Causal: true}, qLens: []int{300}, kLens: []int{800}},
+		{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 100}, qLens: []int{600}, kLens: []int{600}},
+		{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{30, 30}, kLens: []int{700, 700}},
+		{attr: ir.AttentionAttr{Ragged: true}, qLens: []int{3, 1}, kLens: []int{1100, 513}, short: true},
+		{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 101}, qLens: []int{601}, kLens: []int{603}, short: true},
+	} {
+		a.heads, a.kvHeads, a.width, a.vWidth, a.sums, a.layout = 2, 1, 16, 24, !a.short, "own"
+		rng := rand.New(rand.NewPCG(uint64(i), 6))
+		a.build(rng)
+		a.check(t, fmt.Sprint("case ", i), devices...)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
-	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
@@ -32,7 +32,7 @@ func makeBuffer(data []byte, owned *jit.Memory) *buffer {
 
 // nothing stands in for empty buffers: kernels may read, and ignore, the first
 // bytes of any.
-var nothing [x86.Padding]byte
+var nothing [native.Padding]byte
 
 // Alloc gives memory of any contents.
 func (d *Device) Alloc(n int) (device.Buffer, error) {
@@ -43,10 +43,10 @@ func (d *Device) Alloc(n int) (device.Buffer, error) {
 }
 
 func (d *Device) newBuffer(n int) (*buffer, error) {
-	if n < 0 || n > math.MaxInt-x86.Padding {
+	if n < 0 || n > math.MaxInt-native.Padding {
 		return nil, fmt.Errorf("cpu: cannot allocate %d bytes", n)
 	}
-	m, err := d.alloc.Alloc(n + x86.Padding)
+	m, err := d.memory(n + native.Padding)
 	if err != nil {
 		return nil, err
 	}

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
-	"github.com/sinterml/sinter/internal/rewrite"
 	"github.com/sinterml/sinter/internal/schedule"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -57,35 +55,56 @@ func (s *slab) seal() (err error) {
 type compiler struct {
 	device  *Device
 	machine bool // machine code may be used
+	neon    bool // and is that of arm64, which has loops but no templates yet
 	isa     x86.ISA
 	slab    *slab
 	made    map[string]kernel
 	apart   bool // loop.Stagger is not wanted
 	generic []string
-	listing strings.Builder
-	listed  bool
+	parts   []inspect.CompiledPart // of the kernel that is being compiled
+	listed  bool                   // somebody wants to see them
+}
+
+// compiler makes the kernels of one program; machine tells that machine code may be
+// used.
+func (d *Device) compiler(machine bool) *compiler {
+	return &compiler{device: d, machine: machine, neon: machine && d.isa == NEON, isa: d.target(), slab: &slab{}, made: map[string]kernel{}}
 }
 
 // CompileGraph takes a graph through every stage of the pipeline.
 func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options) (device.Module, error) {
+	return d.compile(ctx, g, o, nil)
+}
+
+// Look compiles a graph to see how.
+func (d *Device) Look(ctx context.Context, g *ir.Graph, o device.Options) (*inspect.Compilation, error) {
+	look := &inspect.Compilation{}
+	m, err := d.compile(ctx, g, o, look)
+	if err != nil {
+		return nil, err
+	}
+	return look, m.Close()
+}
+
+func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options, look *inspect.Compilation) (device.Module, error) {
 	if d.closed.Load() {
 		return nil, device.ErrClosed
 	}
-	plan, err := Plan(g, o)
+	plan, err := makePlan(g, o, look)
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m, err := d.build(plan, d.isa != Generic, o)
+	m, err := d.build(plan, d.isa != Generic, o, look)
 	if errors.Is(err, jit.ErrNoExec) { // the system refuses executable memory
-		m, err = d.build(plan, false, o)
+		m, err = d.build(plan, false, o, look)
 	}
 	if err != nil {
 		return nil, err
 	}
-	m.graph, m.conditions = numberLeaves(g), conditionsOf(g)
+	m.graph, m.conditions = compile.NumberLeaves(g), compile.ConditionsOf(g)
 	m.info.InPlace = make([]bool, len(g.Outputs))
 	for i, leaf := range plan.InPlace {
 		m.info.InPlace[i] = leaf >= 0
@@ -95,85 +114,25 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 
 // Plan is the target-independent part: rewriting and scheduling for what this
 // device has templates for.
-func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) {
-	trace := func(stage string, s fmt.Stringer) {
-		if o.Trace != nil {
-			o.Trace(stage, s.String())
-		}
-	}
-	trace("trace", g)
-	g = numberLeaves(g)
-	noRewrite, noSchedule, err := splitSwitches(o.NoOpt)
-	if err != nil {
-		return nil, err
-	}
-	g, err = rewrite.Lower(g, o.Precision, func(n *ir.Node) bool { return templates[n.Op] || looped[n.Op] })
-	if err != nil {
-		return nil, fmt.Errorf("define: %w", err)
-	}
-	g, _, err = rewrite.Run(g, rewrite.Options{NoOpt: noRewrite, Precision: o.Precision, Check: o.Check, Trace: o.Trace})
-	if err != nil {
-		return nil, err
-	}
-	trace("simplify", g)
-	plan, err := schedule.Build(g, schedule.Options{NoOpt: noSchedule, Anchors: templates})
-	if err != nil {
-		return nil, err
-	}
-	// Always: it takes a thousandth of what Build does, and a kernel that reads
-	// what no other has written yet would be wrong without a word.
-	if err := plan.Check(); err != nil {
-		return nil, fmt.Errorf("plan: %w: please report this", err)
-	}
-	trace("plan", plan)
-	return plan, nil
+func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) { return makePlan(g, o, nil) }
+
+func makePlan(g *ir.Graph, o device.Options, look *inspect.Compilation) (*schedule.Plan, error) {
+	return compile.Plan(g, o, compile.Target{Templates: templates}, look)
 }
 
-// numberLeaves notes the place of each leaf in the graph that was handed in:
-// passes drop leaves that nobody needs any more, and number the others anew.
-func numberLeaves(g *ir.Graph) *ir.Graph {
-	numbered := *g
-	numbered.Leaves = slices.Clone(g.Leaves)
-	for i := range numbered.Leaves {
-		numbered.Leaves[i].Number = i
-	}
-	return &numbered
-}
-
-// templates are the anchors with a kernel of their own; looped those that the
-// scheduler lowers to loops. All others are replaced by their definitions.
-var (
-	templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true, ir.Sort: true}
-	looped    = map[ir.Op]bool{ir.Scan: true, ir.SegmentIDs: true, ir.SegmentReduce: true}
-)
-
-// splitSwitches tells the scheduler's switches from the rewriter's, which
-// refuses names that nobody knows.
-func splitSwitches(names []string) (rewrites, schedules []string, err error) {
-	for _, n := range names {
-		mine := false
-		for _, s := range schedule.Switches {
-			mine = mine || s == n
-		}
-		if mine || n == "all" {
-			schedules = append(schedules, n)
-		}
-		if !mine {
-			rewrites = append(rewrites, n)
-		}
-	}
-	return rewrites, schedules, nil
-}
+// templates are the anchors with a kernel of their own.
+var templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true, ir.Sort: true}
 
 // build makes a module from a plan.
-func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*module, error) {
-	c := &compiler{device: d, machine: machine, isa: d.target(), slab: &slab{}, made: map[string]kernel{}, listed: o.Trace != nil}
+func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look *inspect.Compilation) (*module, error) {
+	c := d.compiler(machine)
+	c.listed = o.Trace != nil || look != nil
 	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, check: o.Check, slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
 		c.apart = c.apart || off == "all" || off == "stagger"
 	}
-	var loops strings.Builder
+	seen := newSight(c, o, look)
 	for _, k := range plan.Kernels {
 		code, err := c.kernel(k)
 		if err != nil {
@@ -186,24 +145,16 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options) (*mo
 				m.early = len(m.each)
 			}
 		}
-		if o.Trace != nil {
-			fmt.Fprintf(&loops, "%v\n", work(k))
-			if lk, ok := code.(*loopKernel); ok && lk.streams != nil && lk.large.work != lk.plain.work {
-				fmt.Fprintf(&loops, "%v\n", lk.large.work)
-			}
-		}
+		seen.kernel(k, code)
 	}
 	if err := c.slab.seal(); err != nil {
 		return nil, err
 	}
-	if o.Trace != nil {
-		o.Trace("loops", loops.String())
-		o.Trace("code", c.listing.String())
-	}
+	seen.end(plan, !m.share)
 	m.recipes = c.recipes(plan)
 	m.info = device.Info{Kernels: len(m.each), Constant: len(plan.Kernels) - len(m.each), CodeBytes: len(c.slab.text), Generic: c.generic}
-	m.listing = c.listing.String()
 	m.refs.Store(1)
+	d.modules.Store(m, true)
 	return m, nil
 }
 
@@ -259,16 +210,34 @@ func (c *compiler) kernel(k *schedule.Kernel) (kernel, error) {
 	return made, nil
 }
 
-// list adds code to the listing where one was asked for.
-func (c *compiler) list(name string, code interface{ Listing() string }) {
+// list keeps code of the kernel that is being compiled, where somebody looks.
+func (c *compiler) list(name string, text []byte, listing func() string) {
 	if c.listed {
-		fmt.Fprintf(&c.listing, "%s\n%s\n", name, code.Listing())
+		c.parts = append(c.parts, inspect.CompiledPart{Name: name, Bytes: len(text), Text: listing()})
 	}
 }
 
-// WriteListing prints the generated code, if the program was compiled with a
-// trace.
-func (m *module) WriteListing(w io.Writer) error {
-	_, err := io.WriteString(w, m.listing)
-	return err
+// templates tells whether there are hand-written main loops.
+func (c *compiler) templates() bool { return c.machine && !c.neon }
+
+// listAttention keeps what attentions do between tiles, and the tiles.
+func (c *compiler) listAttention(format x86.GemmFormat, tiles ...*tileSet) error {
+	if !c.listed {
+		return nil
+	}
+	all, err := x86.AttentionListing(c.isa, format)
+	if err != nil {
+		return err
+	}
+	for _, t := range tiles {
+		tile, err := t.Listing()
+		if err != nil {
+			return err
+		}
+		all = append(all, tile)
+	}
+	for _, l := range all {
+		c.parts = append(c.parts, inspect.CompiledPart(l))
+	}
+	return nil
 }

@@ -242,7 +242,7 @@ func (m *module) compute(ctx context.Context, b *device.Bound, mem []place, r *r
 			if err != nil {
 				return results, err
 			}
-			own, err := m.device.alloc.Alloc(size + 64)
+			own, err := m.device.memory(size + 64)
 			if err != nil {
 				return results, err
 			}

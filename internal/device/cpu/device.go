@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/cpuid"
@@ -23,9 +25,10 @@ const (
 	Generic            // Go code alone
 	AVX2
 	AVX512
+	NEON
 )
 
-var isaNames = [...]string{"best", "generic", "avx2", "avx512"}
+var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon"}
 
 func (i ISA) String() string { return isaNames[i] }
 
@@ -36,7 +39,7 @@ func ParseISA(s string) (ISA, error) {
 			return ISA(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown instruction set %q: one of avx512, avx2, generic", s)
+	return 0, fmt.Errorf("unknown instruction set %q: one of avx512, avx2, neon, generic", s)
 }
 
 // Options configure a device. The zero value is the best instruction set and
@@ -61,6 +64,9 @@ type Device struct {
 	alloc      jit.Allocator
 	pool       jit.Pool
 	idle       atomic.Int64 // bytes that programs keep for their next runs
+	modules    sync.Map     // of *module: those that are open
+	limit      atomic.Int64 // bytes; 0: none
+	limiting   sync.Mutex
 	closed     atomic.Bool
 }
 
@@ -68,22 +74,15 @@ type Device struct {
 // operating system, lacks is an error.
 func New(o Options) (*Device, error) {
 	host := cpuid.Host()
-	best := Generic
-	switch {
-	case !jit.Available():
-	case host.HasAVX512():
-		best = AVX512
-	case host.HasAVX2():
-		best = AVX2
-	}
+	have := instructionSets(&host)
 	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
-		d.isa = best
-	case o.ISA > AVX512:
+		d.isa = have[0]
+	case o.ISA > NEON:
 		return nil, fmt.Errorf("cpu: no instruction set %d", o.ISA)
-	case o.ISA > best:
-		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, best)
+	case !slices.Contains(have, o.ISA):
+		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, have[0])
 	}
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
@@ -92,10 +91,24 @@ func New(o Options) (*Device, error) {
 	return d, nil
 }
 
+// instructionSets are those that this process can run, the best first.
+func instructionSets(host *cpuid.CPU) []ISA {
+	switch {
+	case !jit.Available():
+	case host.HasAVX512():
+		return []ISA{AVX512, AVX2, Generic}
+	case host.HasAVX2():
+		return []ISA{AVX2, Generic}
+	case host.NEON:
+		return []ISA{NEON, Generic}
+	}
+	return []ISA{Generic}
+}
+
 // ISA is the instruction set that the device emits.
 func (d *Device) ISA() ISA { return d.isa }
 
-// target is the assembler's name for the instruction set.
+// target is the x86 assembler's name for the instruction set.
 func (d *Device) target() x86.ISA {
 	if d.isa == AVX512 {
 		return x86.AVX512

@@ -38,7 +38,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	switch {
 	case g.DType.Compute() != ir.F32 && format == template.Single:
 		return c.loops(g.Loops())
-	case !c.machine:
+	case !c.templates():
 		return c.genericGemm(g)
 	}
 	format, lanes := tileFormat(format, c.isa, &c.device.has)

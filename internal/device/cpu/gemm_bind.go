@@ -215,7 +215,11 @@ func (s *gemmStep) memory(r *binding) error {
 	}
 	a := room(k.packX != nil || s.copyX, 4*rowsA*s.strideA)
 	narrow := room(k.packX != nil && s.copyX, 4*tile.Rows*s.strideA)
-	b := room(packB, 4*s.blockPanels*s.width*s.maxK())
+	slots, keep := 1, s.keepsPacked()
+	if keep {
+		slots = s.slots()
+	}
+	b := room(packB, slots*s.slotBytes())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)
 	calls := []struct {
 		part *part
@@ -232,6 +236,7 @@ func (s *gemmStep) memory(r *binding) error {
 			calls[i].at = room(true, calls[i].part.spill)
 		}
 	}
+	s.deal(packB)
 	own, err := r.scratch(size + 64) // also where a part needs nothing its pointer is inside
 	if err != nil {
 		return err
@@ -241,6 +246,9 @@ func (s *gemmStep) memory(r *binding) error {
 		w := &s.workers[i]
 		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
 		w.narrow = unsafe.Add(own[i], narrow)
+		if packB && keep {
+			w.packed.have = make([]bool, slots)
+		}
 		for _, call := range calls {
 			if !call.used {
 				continue

@@ -1,10 +1,14 @@
 package cpu
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+	"weak"
 
+	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/generic"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -13,18 +17,21 @@ import (
 	"github.com/sinterml/sinter/internal/template"
 )
 
-// genericGemm is a product in plain Go: the same parts as closures around the
-// inner kernel of package generic.
+// genericGemm is a product in panels of one size: packing and epilogue, as
+// closures around the inner kernel of package generic, or with arm64's machine
+// code around its tiles.
 //
-// Products of u8 and i8 are multiplied as f32, which is exact for a while: a sum
-// of template.SumBlock of them is below 512*255*128 < 2^24. Those sums are added
-// as integers.
+// Without tiles for them, products of u8 and i8 are multiplied as f32, which is
+// exact for a while: a sum of template.SumBlock of them is below 512*255*128 < 2^24.
+// Those sums are added as integers.
 type genericGemm struct {
 	work                 *template.Gemm
-	bytes                bool
+	format               template.Format // of packed operands
+	bytes                bool            // multiplied as f32
 	packX, packY, finish *part
 	constY               *constY
-	sharedY              bool // all batches have the same Y
+	sharedY              bool      // all batches have the same Y
+	tiles                []uintptr // of arm64, by rows; nil: package generic multiplies
 }
 
 // The blocks of sums that one call of package generic computes.
@@ -34,24 +41,34 @@ const (
 )
 
 func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
-	k := &genericGemm{work: g, bytes: g.Format() == template.Bytes, sharedY: sharedY(g)}
+	k := &genericGemm{work: g, sharedY: sharedY(g)}
+	layout := "generic"
+	if c.neon {
+		var err error
+		var tiles arm64.GemmFormat
+		k.format, tiles = neonFormat(g.Format(), &c.device.has)
+		if k.tiles, err = neonTiles[tiles](); err != nil {
+			return nil, err
+		}
+		layout = fmt.Sprint("neon ", k.format)
+	}
 	floats := *g
-	if k.bytes {
+	if k.bytes = g.Format() == template.Bytes && k.format == template.Single; k.bytes {
 		narrow := g.Narrow(template.Bytes)
 		floats.DType = ir.F32
 		floats.X, floats.Y = loop.Apply(ir.Cast, ir.F32, narrow.X), loop.Apply(ir.Cast, ir.F32, narrow.Y)
 	}
 	var err error
-	if k.packX, err = c.part(floats.PackX(template.Single)); err != nil {
+	if k.packX, err = c.part(floats.PackX(k.format)); err != nil {
 		return nil, err
 	}
-	if k.packY, err = c.part(floats.PackY(template.Single, genericCols)); err != nil {
+	if k.packY, err = c.part(floats.PackY(k.format, genericCols)); err != nil {
 		return nil, err
 	}
 	if k.finish, err = c.part(g.Finish()); err != nil {
 		return nil, err
 	}
-	k.constY = newConstY(g, "generic")
+	k.constY = newConstY(g, layout)
 	return k, nil
 }
 
@@ -62,6 +79,9 @@ type genericStep struct {
 	status  []int64
 	packs   *genericPacks // of constant Y; nil: each task packs what it needs
 	workers []genericWorker
+
+	fromY     []uint64 // numbers of the buffers that packs was made of
+	lastPacks weak.Pointer[genericPacks]
 }
 
 // genericWorker is what one worker needs for itself.
@@ -70,6 +90,7 @@ type genericWorker struct {
 	whole                []int32   // sums of bytes
 	packed               genericPanel
 	packX, packY, finish *partCall
+	tile                 arm64.GemmArgs
 }
 
 // genericPacks are the panels of a constant Y, packed when first used.
@@ -85,9 +106,13 @@ type genericPack struct {
 	b    genericPanel
 }
 
-// genericPanel is a panel of Y: of bytes a piece for each block of k, of floats
-// one, which the kernel cuts itself.
-type genericPanel []generic.Packed
+// genericPanel is a panel of Y: as it was packed, by rows, for arm64's tiles. For
+// package generic pieces, of bytes one for each block of k, of floats one, which the
+// kernel cuts itself.
+type genericPanel struct {
+	rows   []float32
+	pieces []generic.Packed
+}
 
 func (s *genericStep) flags() []int64 { return s.status }
 
@@ -100,7 +125,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	s := &genericStep{kernel: k, status: r.status}
-	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, 1, genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
+	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, k.format.Group(), genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
 	if s.tasks() == 0 {
 		return s, nil
 	}
@@ -111,26 +136,73 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		}
 		have := keep(from, what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
 		s.packs = have.value.(*genericPacks)
+		s.lastPacks = weak.Make(s.packs)
+		for _, b := range from {
+			s.fromY = append(s.fromY, b.id)
+		}
+	}
+	parts := []*part{k.packX, k.packY, k.finish}
+	spill := make([]int, len(parts)+1) // where the areas of parts begin
+	for i, p := range parts {
+		spill[i+1] = spill[i] + (p.spill+63)&^63
+	}
+	own, err := r.scratch(spill[len(parts)] + 64) // also where a part needs nothing its pointer is inside
+	if err != nil {
+		return nil, err
 	}
 	s.workers = make([]genericWorker, r.workers)
 	for i := range s.workers {
 		w := &s.workers[i]
-		w.b, w.c = make([]float32, s.k*genericCols), make([]float32, genericRows*genericCols)
-		if k.bytes {
+		w.b, w.c = make([]float32, s.steps*genericCols), make([]float32, genericRows*genericCols)
+		if k.bytes || k.format == template.Bytes {
 			w.whole = make([]int32, genericRows*genericCols)
 		}
-		if w.packY, err = k.packY.call(r, nil); err != nil {
-			return nil, err
-		}
-		if w.finish, err = k.finish.call(r, nil); err != nil {
-			return nil, err
-		}
-		w.a = make([]float32, genericRows*s.k)
-		if w.packX, err = k.packX.call(r, nil); err != nil {
-			return nil, err
+		w.a = make([]float32, genericRows*s.steps)
+		for j, to := range []**partCall{&w.packX, &w.packY, &w.finish} {
+			if *to, err = parts[j].call(r, unsafe.Add(own[i], spill[j])); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return s, nil
+}
+
+// move puts new addresses into the arguments of machine code. What is packed of a
+// constant Y is that of the last run where it was made of the same buffers.
+func (s *genericStep) move(r *binding, moved bool) bool {
+	if s.kernel.tiles == nil {
+		return false
+	}
+	if s.fromY != nil {
+		for i, param := range s.kernel.constY.loads {
+			if r.params[param].id != s.fromY[i] {
+				return false
+			}
+		}
+		if s.packs = s.lastPacks.Value(); s.packs == nil {
+			return false
+		}
+	}
+	for i := range s.workers {
+		w := &s.workers[i]
+		for _, c := range []*partCall{w.packX, w.packY, w.finish} {
+			if c.part.generic != nil || moved && !c.move(r.ptrs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rest drops pointers: what is packed belongs to the weights.
+func (s *genericStep) rest() {
+	s.packs = nil
+	for i := range s.workers {
+		w := &s.workers[i]
+		for _, c := range []*partCall{w.packX, w.packY, w.finish} {
+			clear(c.args.Params)
+		}
+	}
 }
 
 // Do computes one task: for each panel of columns, the row panels.
@@ -168,9 +240,12 @@ func (s *genericStep) panel(w *genericWorker, batch, p int) (genericPanel, error
 	if kept.done.Load() {
 		return kept.b, nil
 	}
-	b, err := s.pack(w, nil, batch, p)
+	b, err := s.pack(w, genericPanel{}, batch, p)
 	if err != nil {
-		return nil, err
+		return b, err
+	}
+	if b.rows != nil {
+		b.rows = slices.Clone(b.rows)
 	}
 	kept.b = b
 	kept.done.Store(true)
@@ -182,20 +257,23 @@ func (s *genericStep) pack(w *genericWorker, into genericPanel, batch, p int) (g
 	c := w.packY
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstK, 0)
-	c.set(template.EndK, s.k)
+	c.set(template.EndK, s.steps)
 	c.set(template.FirstPanel, p)
 	c.panel(unsafe.Pointer(unsafe.SliceData(w.b)), 4*len(w.b))
 	if err := c.run(p, p+1); err != nil {
-		return nil, err
+		return into, err
 	}
-	if into == nil {
-		into = make(genericPanel, s.pieces())
+	if s.kernel.tiles != nil {
+		return genericPanel{rows: w.b}, nil
 	}
-	for i := range into {
+	if into.pieces == nil {
+		into.pieces = make([]generic.Packed, s.pieces())
+	}
+	for i := range into.pieces {
 		k0, k1 := s.piece(i)
 		var err error
-		if into[i], err = generic.PackB(into[i].Data(), w.b[k0*genericCols:], genericCols, k1-k0, min(genericCols, s.cols-p*genericCols), false); err != nil {
-			return nil, err
+		if into.pieces[i], err = generic.PackB(into.pieces[i].Data(), w.b[k0*genericCols:], genericCols, k1-k0, min(genericCols, s.cols-p*genericCols), false); err != nil {
+			return into, err
 		}
 	}
 	return into, nil
@@ -203,18 +281,18 @@ func (s *genericStep) pack(w *genericWorker, into genericPanel, batch, p int) (g
 
 // pieces is how many pieces of k are multiplied apart.
 func (s *genericStep) pieces() int {
-	if s.kernel.bytes {
+	if s.kernel.bytes || s.kernel.tiles != nil {
 		return s.kBlocks
 	}
 	return 1
 }
 
-// piece is the k of a piece.
+// piece is the steps of k of a piece.
 func (s *genericStep) piece(i int) (k0, k1 int) {
-	if s.kernel.bytes {
+	if s.pieces() > 1 {
 		return s.kStart(i), s.kStart(i + 1)
 	}
-	return 0, s.k
+	return 0, s.steps
 }
 
 // block computes the results of some rows and a panel of columns.
@@ -224,20 +302,27 @@ func (s *genericStep) block(w *genericWorker, b genericPanel, batch, col, r0, r1
 	x.set(template.FirstRow, r0)
 	x.set(template.FirstK, 0)
 	x.set(template.EndK, s.k)
-	x.set(template.Stride, s.k)
+	x.set(template.Stride, s.steps*s.group)
 	x.panel(unsafe.Pointer(unsafe.SliceData(w.a)), 4*len(w.a))
 	if err := x.run(r0, r1); err != nil {
 		return err
 	}
 	sums := unsafe.Pointer(unsafe.SliceData(w.c))
+	if s.kernel.format == template.Bytes {
+		sums = unsafe.Pointer(unsafe.SliceData(w.whole))
+	}
 	clear(w.whole)
-	for i, piece := range b {
-		k0, _ := s.piece(i)
-		if err := generic.Gemm(w.c, genericCols, w.a[k0:], s.k, piece, r1-r0, false); err != nil {
+	for i := range s.pieces() {
+		k0, k1 := s.piece(i)
+		if s.kernel.tiles != nil {
+			s.multiply(w, b.rows, sums, r1-r0, k0, k1, s.kernel.bytes || i == 0)
+		} else if err := generic.Gemm(w.c, genericCols, w.a[k0:], s.k, b.pieces[i], r1-r0, false); err != nil {
 			return err
 		}
-		for j := range w.whole {
-			w.whole[j] += int32(w.c[j])
+		if s.kernel.bytes {
+			for j := range w.whole {
+				w.whole[j] += int32(w.c[j])
+			}
 		}
 	}
 	if s.kernel.bytes {

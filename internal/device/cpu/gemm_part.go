@@ -4,7 +4,9 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/generic"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
@@ -21,7 +23,7 @@ type part struct {
 	slab   *slab
 	offset int
 	spill  int
-	layout x86.Layout
+	layout native.Layout
 	tile   finishWords // of a part behind tiles
 
 	generic *generic.Func // set instead of code
@@ -39,7 +41,7 @@ func (c *compiler) partBehindTiles(t *template.Part) (*part, error) {
 }
 
 func (c *compiler) part(t *template.Part) (*part, error) {
-	p := &part{Part: t, layout: x86.LayoutOf(t.Kernel)}
+	p := &part{Part: t, layout: native.LayoutOf(t.Kernel)}
 	return p, c.emitPart(p, x86.Emit)
 }
 
@@ -55,13 +57,8 @@ func (c *compiler) emitPart(p *part, emit func(*loop.Kernel, x86.ISA) (*x86.Code
 		}
 	}
 	if c.machine {
-		code, err := emit(loop.Expand(t.Kernel), c.isa)
-		if err == nil {
-			p.offset, p.spill = c.slab.add(code.Text), code.SpillBytes
-			c.list(t.Kernel.Name, code)
-			return nil
-		}
-		if !errors.Is(err, x86.ErrUnsupported) {
+		err := c.addPart(p, loop.Expand(t.Kernel), emit)
+		if err == nil || !errors.Is(err, native.ErrUnsupported) {
 			return err
 		}
 	}
@@ -71,6 +68,26 @@ func (c *compiler) emitPart(p *part, emit func(*loop.Kernel, x86.ISA) (*x86.Code
 	}
 	p.generic = f
 	c.generic = append(c.generic, t.Kernel.Name)
+	return nil
+}
+
+// addPart puts the machine code of k, which is p's, into the slab.
+func (c *compiler) addPart(p *part, k *loop.Kernel, emit func(*loop.Kernel, x86.ISA) (*x86.Code, error)) error {
+	if c.neon {
+		code, err := arm64.Emit(k)
+		if err != nil {
+			return err
+		}
+		p.offset, p.spill = c.slab.add(code.Text), code.SpillBytes
+		c.list(k.Name, code.Text, code.Listing)
+		return nil
+	}
+	code, err := emit(k, c.isa)
+	if err != nil {
+		return err
+	}
+	p.offset, p.spill = c.slab.add(code.Text), code.SpillBytes
+	c.list(k.Name, code.Text, code.Listing)
 	return nil
 }
 

@@ -74,11 +74,12 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		return
 	}
 	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
+	if ownB && want > 1 {
+		p.cParts = min(p.panels, ceilDiv(workers, p.batch)) // each packs its own columns
+	}
 	for p.batch*p.rowParts*p.cParts < want {
 		rows, cols := p.rowPanels/(2*p.rowParts), p.panels/(2*p.cParts) // in each half
 		switch {
-		case ownB && cols > 0:
-			p.cParts *= 2
 		case rows >= minRows:
 			p.rowParts *= 2
 		case cols > 0:

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"sync/atomic"
 	"unsafe"
 	"weak"
 
@@ -35,6 +36,8 @@ type gemmStep struct {
 	rowBeside                      int  // of what the epilogue reads
 
 	workers []gemmWorker
+	left    atomic.Int32   // tasks that are not done
+	taken   []atomic.Int32 // tasks of each part of the columns that are; nil: they come in order
 }
 
 // gemmWorker is what one worker needs for itself.
@@ -43,13 +46,18 @@ type gemmWorker struct {
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a
 	packX, packY, finish *partCall
+	packed               packedPart
 	_                    [64]byte // no false sharing
 }
 
 // Do computes one task: for each block of columns, block of rows and block of
 // k, the row panels.
 func (s *gemmStep) Do(worker, task int) error {
+	if s.taken != nil {
+		task = s.take(worker)
+	}
 	w, t := &s.workers[worker], s.area(task)
+	defer s.done()
 	blockRows := t.row1 - t.row0
 	if s.kernel.finish != nil && s.kBlocks > 1 {
 		blockRows = s.blockRows
@@ -58,7 +66,7 @@ func (s *gemmStep) Do(worker, task int) error {
 		for col := t.col0; col < t.col1; col += s.blockPanels {
 			for row := t.row0; row < t.row1; row += blockRows {
 				b := area{batch, batch + 1, row, min(row+blockRows, t.row1), col, min(col+s.blockPanels, t.col1)}
-				if err := s.block(w, b); err != nil {
+				if err := s.block(w, t, b); err != nil {
 					return err
 				}
 			}
@@ -67,8 +75,8 @@ func (s *gemmStep) Do(worker, task int) error {
 	return nil
 }
 
-// block computes the results of one block over all k.
-func (s *gemmStep) block(w *gemmWorker, b area) error {
+// block computes the results of one block of a task over all k.
+func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	at, err := s.bases(b.batch0)
 	if err != nil {
 		return err
@@ -76,7 +84,7 @@ func (s *gemmStep) block(w *gemmWorker, b area) error {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
-		panels, err := s.placeB(w, b, at.y, kb)
+		panels, err := s.placeB(w, t, b, at.y, kb)
 		if err != nil {
 			return err
 		}
@@ -160,9 +168,9 @@ func (s *gemmStep) base(p template.Plain, batch int) (unsafe.Pointer, error) {
 	return unsafe.Add(s.ptrs[p.Param], s.kernel.work.Params[p.Param].DType.Size()*at), err
 }
 
-// placeB sets the strides of a block of B, packed where that is needed, and
-// returns where it begins.
-func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
+// placeB sets the strides of a block of B in a task, packed where that is needed,
+// and returns where it begins.
+func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	if s.k == 0 {
 		return nil, nil // nothing is read
@@ -179,8 +187,11 @@ func (s *gemmStep) placeB(w *gemmWorker, b area, y unsafe.Pointer, kb int) (unsa
 	if s.packedB != nil {
 		return unsafe.Add(s.packedB.Pointer(), 4*(s.packedBatch(b.batch0)+s.packed(kb, col0))), nil
 	}
-	room := 4 * s.blockPanels * s.width * s.maxK()
-	return w.b, s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, room)
+	to, missing := s.slot(w, t, b, kb)
+	if !missing {
+		return to, nil
+	}
+	return to, s.packCols(w.packY, b.batch0, y, kb, col0, col1, to, s.slotBytes())
 }
 
 // placeC says where the sums of row panels of a height go, and the results after

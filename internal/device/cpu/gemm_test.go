@@ -210,7 +210,7 @@ func (t *gemmTest) reference(tb testing.TB) [][]byte {
 // compile makes the kernel on a device.
 func (t *gemmTest) compile(tb testing.TB, d *Device) kernel {
 	tb.Helper()
-	c := &compiler{device: d, machine: d.isa != Generic, isa: d.target(), slab: &slab{}, made: map[string]kernel{}}
+	c := d.compiler(d.isa != Generic)
 	k, err := compileGemm(c, t.g)
 	if err != nil {
 		tb.Fatal(err)
@@ -298,7 +298,7 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 // gemmDevices are a device for each instruction set of this machine.
 func gemmDevices(tb testing.TB) []*Device {
 	var all []*Device
-	for _, isa := range []ISA{AVX512, AVX2, Generic} {
+	for _, isa := range []ISA{AVX512, AVX2, NEON, Generic} {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			tb.Logf("without %v: %v", isa, err)
@@ -317,7 +317,12 @@ func shortDevices(tb testing.TB) []*Device {
 	for _, d := range gemmDevices(tb) {
 		formats := []x86.GemmFormat{x86.GemmBF16, x86.GemmBytes}
 		has := func(f x86.GemmFormat) bool { return x86.HasGemm(d.target(), f, &d.has) }
-		if d.isa == Generic || !slices.ContainsFunc(formats, has) {
+		switch {
+		case d.isa == NEON && d.has.I8MM:
+			d.has.I8MM = false
+		case d.isa == NEON && d.has.DotProd:
+			d.has.DotProd = false
+		case d.isa == Generic || d.isa == NEON || !slices.ContainsFunc(formats, has):
 			continue
 		}
 		d.has.AVX512VNNI, d.has.AVX512BF16, d.has.AVXVNNI = false, false, false

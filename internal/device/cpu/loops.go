@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/generic"
-	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -27,7 +27,7 @@ type loopKernel struct {
 type form struct {
 	work    *loop.Kernel // may have more scratch than the scheduler's
 	symbols []ir.Symbol
-	layout  x86.Layout
+	layout  native.Layout
 	span    *loop.Loop // the Global loop; nil if there is none
 	weights weights    // of the expressions of span
 	offset  int        // of the code in the slab
@@ -35,7 +35,7 @@ type form struct {
 }
 
 func newForm(k *loop.Kernel) form {
-	f := form{work: k, symbols: k.Symbols(), layout: x86.LayoutOf(k)}
+	f := form{work: k, symbols: k.Symbols(), layout: native.LayoutOf(k)}
 	if len(k.Body) == 1 {
 		if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
 			f.span, f.weights = l, weights{}
@@ -54,7 +54,7 @@ func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
 		if err == nil {
 			return lk, nil
 		}
-		if !errors.Is(err, x86.ErrUnsupported) {
+		if !errors.Is(err, native.ErrUnsupported) {
 			return nil, err
 		}
 	}
@@ -109,7 +109,7 @@ func (f *form) scratch(r *binding) ([][]unsafe.Pointer, error) {
 			return nil, err
 		}
 		at[i] = total
-		total += (n*p.DType.Size() + x86.Padding + 63) &^ 63
+		total += (n*p.DType.Size() + native.Padding + 63) &^ 63
 	}
 	spill := total
 	total += f.spill

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -34,11 +35,10 @@ type module struct {
 	recipes    []*recipe
 	own        *buffer // stands in for weights where an expression of them reads none
 	slab       *slab
-	conditions conditions // on what is bound
-	share      bool       // temps share memory
-	check      bool       // verify each packing of them
+	conditions compile.Conditions // on what is bound
+	share      bool               // temps share memory
+	check      bool               // verify each packing of them
 	info       device.Info
-	listing    string
 	refs       atomic.Int64 // one for the owner, one for each run
 	closed     atomic.Bool
 	slots      chan struct{}
@@ -77,6 +77,7 @@ func (m *module) release() error {
 	if m.refs.Add(-1) > 0 {
 		return nil
 	}
+	m.device.modules.Delete(m)
 	m.forget()
 	err := m.own.Close()
 	if m.slab.code != nil {
@@ -104,7 +105,7 @@ type binding struct {
 func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 	if n > r.scratchSize || r.scratchMem == nil {
 		size := (n + 127) &^ 127 // no false sharing
-		mem, err := r.module.device.alloc.Alloc(max(size*r.workers, 128))
+		mem, err := r.module.device.memory(max(size*r.workers, 128))
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +211,7 @@ func (m *module) once(ctx context.Context, b *device.Bound, mem []place, kernels
 	}
 	var division *device.DivisionError
 	if errors.As(err, &division) {
-		return m.findDivision(ctx, b)
+		return compile.FindDivision(ctx, m.device, m.graph, b)
 	}
 	return err
 }

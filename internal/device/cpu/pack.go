@@ -163,7 +163,7 @@ const packTask = 64 << 10
 func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, err error) {
 	d, k := r.module.device, s.kernel
 	batches := s.packedBatches()
-	mem, err := d.alloc.Alloc(max(4*s.steps*s.packedCols()*batches, 1))
+	mem, err := d.memory(max(4*s.steps*s.packedCols()*batches, 1))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"context"
-	"math"
 	"runtime/pprof"
 	"strconv"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
-	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
 )
 
@@ -61,75 +59,20 @@ func (m *module) record(b *device.Bound, timed []timedStep) {
 	b.Record.Record(m, all)
 }
 
-// cost fills in what a kernel has to do and to move, where that does not depend
-// on values. s is its step after the run.
+// cost fills in what a kernel has to do and to move. s is its step after the
+// run, which knows what depends on values.
 func (m *module) cost(run *device.KernelRun, s jit.Step, env ir.Env) {
-	var k *loop.Kernel
-	var cost loop.Cost
-	var err error
-	switch work := m.plan.Kernels[run.Number].Work.(type) {
-	case *loop.Kernel:
-		k = loop.Expand(work)
-		cost, err = loop.CostOf(k, env)
-	case *template.Gemm:
-		k = work.Loops()
-		if cost, err = loop.CostOf(k, env); err == nil {
-			run.Products, cost.Operations, err = gemmOperations(work, env)
-		}
-		run.Format = formatNames[work.Format()]
-	case *template.Attention:
-		k = work.Loops() // whose bounds are values
-		cost = traffic(k)
-		if a, ok := s.(*attentionStep); ok {
-			run.Products, run.Format = a.multiplications(), formatNames[a.format]
-		}
-	case *template.AttentionGrad:
-		k = work.Loops()
-		cost = traffic(k)
-		if a, ok := s.(*gradientStep); ok {
-			run.Products, run.Format = a.multiplications(), formatNames[template.Single]
-		}
-	default:
-		return
-	}
+	c, err := m.plan.Kernels[run.Number].Cost(env)
 	if err != nil {
 		return
 	}
-	if read, written, err := cost.Bytes(k, env); err == nil {
-		run.Operations, run.Read, run.Written = cost.Operations, read, written
+	run.Products, run.Operations, run.Format, run.Read, run.Written = c.Products, c.Operations, c.Format, c.Read, c.Written
+	switch a := s.(type) {
+	case *attentionStep:
+		run.Products, run.Format = a.multiplications(), a.format.String()
+	case *gradientStep:
+		run.Products, run.Format = a.multiplications(), template.Single.String()
 	}
-}
-
-var formatNames = map[template.Format]string{template.Single: "f32", template.BF16: "bf16", template.Bytes: "int8"}
-
-// gemmOperations counts the products and the epilogue. What brings the operands
-// into order is done once a value, not once a product.
-func gemmOperations(g *template.Gemm, env ir.Env) (products, others float64, err error) {
-	var n [4]int
-	for i, d := range []ir.Dim{g.BatchSize, g.Rows, g.Cols, g.K} {
-		if n[i], err = d.Eval(env); err != nil {
-			return 0, 0, err
-		}
-	}
-	bare := *g
-	bare.X, bare.Y, bare.K = loop.Const(g.X.DType, 0), loop.Const(g.Y.DType, 0), ir.N(0)
-	c, err := loop.CostOf(loop.Expand(bare.Loops()), env)
-	return 2 * float64(n[0]) * float64(n[1]) * float64(n[2]) * float64(n[3]), c.Operations, err
-}
-
-// traffic is each param, read or written once; what is scratch stays in the
-// caches.
-func traffic(k *loop.Kernel) loop.Cost {
-	c := loop.Cost{Reads: make([]float64, len(k.Params)), Writes: make([]float64, len(k.Params))}
-	for i, p := range k.Params {
-		switch p.Use {
-		case loop.Read:
-			c.Reads[i] = math.Inf(1) // as much as it holds
-		case loop.Write:
-			c.Writes[i] = math.Inf(1)
-		}
-	}
-	return c
 }
 
 // multiplications counts those of the two products, and additions.

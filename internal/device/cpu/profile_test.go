@@ -42,8 +42,8 @@ func TestAttentionProfile(t *testing.T) {
 			if d.ISA() == Generic { // products are operations of loops, and not counted
 				products = 0
 			}
-			if k.Products != products || products > 0 && k.Format != formatNames[format] {
-				t.Errorf("%v: %v products in %q, want %v in %q", d.ISA(), k.Products, k.Format, products, formatNames[format])
+			if k.Products != products || products > 0 && k.Format != format.String() {
+				t.Errorf("%v: %v products in %q, want %v in %q", d.ISA(), k.Products, k.Format, products, format.String())
 			}
 			if moved := 3*rows*element + 2*4*3; k.Read != moved || k.Written != 4*rows {
 				t.Errorf("%v: read %v and wrote %v bytes, want %v and %v", d.ISA(), k.Read, k.Written, moved, 4*rows)

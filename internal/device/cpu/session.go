@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -80,7 +81,7 @@ func (m *module) session(env ir.Env) (*session, error) {
 		}
 	}
 	m.mu.Unlock()
-	if err := m.conditions.sizes(env); err != nil {
+	if err := m.conditions.Sizes(env); err != nil {
 		return nil, err
 	}
 	return m.newSession(maps.Clone(env), workers)
@@ -103,7 +104,7 @@ func (m *module) newSession(env ir.Env, workers int) (s *session, err error) {
 		}
 		s.sizes[i] = count * buf.DType.Size()
 	}
-	if err := m.emptyIndexed(s.sizes, env); err != nil {
+	if err := compile.EmptyIndexed(m.plan, s.sizes, env); err != nil {
 		return nil, err
 	}
 	slots := 0
@@ -194,7 +195,7 @@ func (s *session) run(ctx context.Context, b *device.Bound) error {
 	if err := s.place(b); err != nil {
 		return err
 	}
-	if err := m.conditions.offsets(b); err != nil {
+	if err := m.conditions.Offsets(b.Env, func(leaf int) ([]byte, error) { return b.Leaves[leaf].Bytes(), nil }); err != nil {
 		return err
 	}
 	if err := s.constants(ctx, b); err != nil {
@@ -212,7 +213,7 @@ func (s *session) run(ctx context.Context, b *device.Bound) error {
 	}
 	var division *device.DivisionError
 	if errors.As(err, &division) {
-		return m.findDivision(ctx, b)
+		return compile.FindDivision(ctx, m.device, m.graph, b)
 	}
 	return err
 }
@@ -263,9 +264,9 @@ func (m *module) overwrites(b *device.Bound) bool {
 // kernels compute, and checks what was bound.
 func (s *session) place(b *device.Bound) error {
 	m := s.module
-	if len(b.Outputs) != len(m.plan.Graph.Outputs) || len(b.Leaves) != m.conditions.leaves {
+	if len(b.Outputs) != len(m.plan.Graph.Outputs) || len(b.Leaves) != m.conditions.Leaves {
 		return fmt.Errorf("cpu: %d leaves and %d outputs are bound, the program has %d and %d",
-			len(b.Leaves), len(b.Outputs), m.conditions.leaves, len(m.plan.Graph.Outputs))
+			len(b.Leaves), len(b.Outputs), m.conditions.Leaves, len(m.plan.Graph.Outputs))
 	}
 	for i, l := range b.Leaves {
 		if l == nil {
@@ -274,7 +275,7 @@ func (s *session) place(b *device.Bound) error {
 	}
 	if s.arena == nil {
 		var err error
-		if s.arena, err = m.device.alloc.Alloc(s.layout.Size + 64); err != nil {
+		if s.arena, err = m.device.memory(s.layout.Size + 64); err != nil {
 			return err
 		}
 	}

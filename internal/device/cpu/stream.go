@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -35,6 +36,9 @@ func (d *Device) leastStream() int { return d.cache / 4 }
 // at the largest sizes it has.
 func (c *compiler) emit(k *loopKernel) error {
 	work := loop.Expand(k.work)
+	if c.neon {
+		return c.emitNEON(k, work)
+	}
 	if !c.mayStream(k.work) {
 		plain, err := x86.Emit(work, c.isa)
 		return c.add(k, plain, nil, err)
@@ -50,6 +54,17 @@ func (c *compiler) emit(k *loopKernel) error {
 		}
 	}
 	return c.add(k, plain, streaming, err)
+}
+
+// emitNEON is emit for arm64.
+func (c *compiler) emitNEON(k *loopKernel, work *loop.Kernel) error {
+	code, err := arm64.Emit(work)
+	if err != nil {
+		return err
+	}
+	k.plain.offset, k.plain.spill = c.slab.add(code.Text), code.SpillBytes
+	c.list(k.work.Name, code.Text, code.Listing)
+	return nil
 }
 
 // stagger gives the form in which the passes over a row share a loop, if it
@@ -88,10 +103,10 @@ func (c *compiler) add(k *loopKernel, plain, large *x86.Code, err error) error {
 		return err
 	}
 	k.plain.offset, k.plain.spill = c.slab.add(plain.Text), plain.SpillBytes
-	c.list(k.work.Name, plain)
+	c.list(k.work.Name, plain.Text, plain.Listing)
 	if large != nil {
 		k.large.offset, k.large.spill, k.streams = c.slab.add(large.Text), large.SpillBytes, large.Streams
-		c.list(k.work.Name+", streaming", large)
+		c.list(k.work.Name+", streaming", large.Text, large.Listing)
 	}
 	return nil
 }

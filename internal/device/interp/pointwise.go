@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sinterml/sinter/internal/accurate"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -25,18 +26,9 @@ func each2[T any](out, x, y []T, f func(T, T) T) {
 // but for arguments within 2^-29 ulp of the middle between two floats.
 var functions = map[ir.Op]func(float64) float64{
 	ir.Sqrt: math.Sqrt, ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1,
-	ir.Log: math.Log, ir.Log2: log2, ir.Log1p: math.Log1p,
-	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Atan: math.Atan, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
+	ir.Log: accurate.Log, ir.Log2: accurate.Log2, ir.Log1p: math.Log1p,
+	ir.Sin: accurate.Sin, ir.Cos: accurate.Cos, ir.Atan: math.Atan, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
 	ir.Trunc: math.Trunc, ir.Floor: math.Floor, ir.Round: math.RoundToEven,
-}
-
-// log2 is math.Log2, but for arguments near 1: that one splits off the
-// exponent and loses all digits to cancellation just above 1.
-func log2(x float64) float64 {
-	if x > 0.75 && x < 1.5 {
-		return math.Log(x) * math.Log2E
-	}
-	return math.Log2(x)
 }
 
 func (floats[T]) unary(c *call) error {
@@ -91,7 +83,7 @@ func (floats[T]) binary(c *call) error {
 	case ir.Div:
 		each2(out, x, y, func(a, b T) T { return a / b })
 	case ir.Pow:
-		each2(out, x, y, func(a, b T) T { return T(math.Pow(float64(a), float64(b))) })
+		each2(out, x, y, func(a, b T) T { return T(accurate.Pow(float64(a), float64(b))) })
 	case ir.Min: // Go's min and max propagate NaN and put -0 below +0
 		each2(out, x, y, func(a, b T) T { return min(a, b) })
 	case ir.Max:

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
-	"github.com/sinterml/sinter/internal/loop"
 )
 
 // access is how the lanes of a value lie in a buffer.
@@ -17,36 +16,13 @@ type access struct {
 
 // accessOf finds how index moves with the lanes.
 func (e *emitter) accessOf(index *node) access {
-	a := access{index: e.graph.polyOf(index)}
+	a := access{index: e.graph.PolyOf(index)}
 	if !e.varies(index) {
 		return a
 	}
 	a.lane = true
-	v := e.scopes[e.lanes.level].changes.vars
-	laneVar := e.scopes[e.lanes.level].loop.Var
-	stride := &poly{}
-	for _, m := range a.index.monos {
-		at := -1
-		for i, x := range m.atoms {
-			if x.deps.vars&v == 0 && x.deps.locals&e.laneLocal == 0 {
-				continue
-			}
-			if at >= 0 || x.Kind != loop.KindVar || x.Var != laneVar {
-				return a
-			}
-			at = i
-		}
-		if at < 0 {
-			continue
-		}
-		rest := append(append([]*node{}, m.atoms[:at]...), m.atoms[at+1:]...)
-		part := &poly{monos: []mono{{m.coef, rest}}}
-		if len(rest) == 0 {
-			part = &poly{c: m.coef}
-		}
-		stride = stride.plus(part, 1)
-	}
-	a.stride = stride
+	differs := deps{Vars: e.scopes[e.lanes.level].changes.Vars, Locals: e.laneLocal}
+	a.stride, _ = a.index.Stride(e.scopes[e.lanes.level].loop.Var, differs)
 	return a
 }
 
@@ -55,7 +31,7 @@ func (a *access) unit() bool {
 	if a.stride == nil {
 		return false
 	}
-	c, ok := a.stride.constant()
+	c, ok := a.stride.Constant()
 	return ok && c == 1
 }
 
@@ -63,7 +39,7 @@ func (a *access) unit() bool {
 func (e *emitter) address(param int, a access, u int) operand {
 	index := a.index
 	if a.stride != nil && u > 0 {
-		index = index.plus(a.stride, int64(u*e.wide()))
+		index = index.Plus(a.stride, int64(u*e.wide()))
 	}
 	return e.pointer(param, index)
 }
@@ -73,19 +49,19 @@ func (e *emitter) address(param int, a access, u int) operand {
 // displacement.
 func (e *emitter) pointer(param int, index *poly) operand {
 	size := int64(e.k.Params[param].DType.Size())
-	p := index.scaled(size)
+	p := index.Scaled(size)
 	m := operand{kind: memOperand}
 	outer, here, level := e.split(p)
-	c := p.c
+	c := p.C
 	if int64(int32(c)) != c || c > math.MaxInt32-1024 {
-		outer.c, c = c, 0
+		outer.C, c = c, 0
 	}
 	m.disp = int32(c)
 	m.reg = e.base(param, outer, level)
 	switch {
-	case len(here.monos) == 1 && len(here.monos[0].atoms) == 1 && scale1248(here.monos[0].coef):
-		m.index, m.scale = e.atomValue(here.monos[0].atoms[0]), uint8(here.monos[0].coef)
-	case len(here.monos) > 0:
+	case len(here.Monos) == 1 && len(here.Monos[0].Atoms) == 1 && scale1248(here.Monos[0].Coef):
+		m.index, m.scale = e.atomValue(here.Monos[0].Atoms[0]), uint8(here.Monos[0].Coef)
+	case len(here.Monos) > 0:
 		m.index, m.scale = e.sum(here), 1
 	}
 	return m
@@ -94,27 +70,27 @@ func (e *emitter) pointer(param int, index *poly) operand {
 // base is the buffer's address plus p bytes.
 func (e *emitter) base(param int, p *poly, level int) reg {
 	buffer := e.word(e.layout.Params + param)
-	if len(p.monos) == 0 && p.c == 0 {
+	if len(p.Monos) == 0 && p.C == 0 {
 		return buffer
 	}
 	return e.keyed(p, 'p', param, level, func() reg {
 		outer, here, below := e.split(p)
 		x := buffer
-		if len(here.monos) > 0 && len(outer.monos) > 0 {
+		if len(here.Monos) > 0 && len(outer.Monos) > 0 {
 			x = e.base(param, outer, below)
 		} else {
 			here = p
 		}
-		for _, m := range here.monos {
+		for _, m := range here.Monos {
 			x = e.plusMono(x, m)
 		}
-		return e.addTo(x, p.c)
+		return e.addTo(x, p.C)
 	})
 }
 
 // element is the address of a scalar load.
 func (e *emitter) element(n *node) operand {
-	return e.pointer(n.Param, e.graph.polyOf(n.args[0]))
+	return e.pointer(n.Param, e.graph.PolyOf(n.Operands[0]))
 }
 
 // vectorIndex makes m the base of a gather or scatter; an index register it has
@@ -132,11 +108,11 @@ func (e *emitter) laneOffsets(stride *poly) (reg, bool) {
 	if stride == nil {
 		return 0, false
 	}
-	most, ok := stride.upper()
+	most, ok := stride.Upper()
 	if !ok || most > math.MaxInt32/64 {
 		return 0, false
 	}
-	if c, ok := stride.constant(); ok {
+	if c, ok := stride.Constant(); ok {
 		return e.laneNumbers(int32(c)), true
 	}
 	x := e.broadcastGeneral(e.sum(stride), asm.VPBROADCASTD)

@@ -11,7 +11,7 @@ import (
 func (e *emitter) apply(n *node, u int) reg {
 	switch n.Op {
 	case ir.Cast:
-		return e.cast(n.args[0], n.DType, u)
+		return e.cast(n.Operands[0], n.DType, u)
 	case ir.Bitcast:
 		return e.bitcast(n, u)
 	case ir.Where:
@@ -20,10 +20,10 @@ func (e *emitter) apply(n *node, u int) reg {
 		return e.narrowed(e.fma(n, u), n.DType)
 	}
 	d := n.DType.Compute()
-	if len(n.args) == 1 {
-		return e.narrowed(e.unary(n.Op, d, n.args[0], u), n.DType)
+	if len(n.Operands) == 1 {
+		return e.narrowed(e.unary(n.Op, d, n.Operands[0], u), n.DType)
 	}
-	a, b := n.args[0], n.args[1]
+	a, b := n.Operands[0], n.Operands[1]
 	if n.Op.Commutes() && e.free(a, u) && !e.free(b, u) {
 		a, b = b, a
 	}
@@ -135,10 +135,10 @@ func (e *emitter) fma(n *node, u int) reg {
 	}
 	in := e.slab.new()
 	in.kind = fused
-	args := [3]*node{n.args[0], n.args[1], n.args[2]}
+	args := [3]*node{n.Operands[0], n.Operands[1], n.Operands[2]}
 	for i, a := range args {
 		if a.Kind == loop.KindApply && a.Op == ir.Neg {
-			args[i] = a.args[0]
+			args[i] = a.Operands[0]
 			if i == 2 {
 				in.negAdd = true
 			} else {
@@ -157,7 +157,7 @@ func (e *emitter) fma(n *node, u int) reg {
 	for range 3 {
 		most := -1
 		for i, a := range args {
-			if !done[i] && i != inMemory && (most < 0 || a.need > args[most].need) {
+			if !done[i] && i != inMemory && (most < 0 || a.Need > args[most].Need) {
 				most = i
 			}
 		}
@@ -224,9 +224,9 @@ func (e *emitter) clampConst(op ir.Op, a *node, bits uint32, u int) (reg, bool) 
 }
 
 func (e *emitter) where(n *node, u int) reg {
-	k := e.maskOf(n.args[0], u)
-	no := e.vec(n.args[2], u)
-	return e.blend(k, e.last(n.args[1], u), no)
+	k := e.maskOf(n.Operands[0], u)
+	no := e.vec(n.Operands[2], u)
+	return e.blend(k, e.last(n.Operands[1], u), no)
 }
 
 // blend is yes where k, else no.

@@ -138,28 +138,53 @@ func EmitAttention(isa ISA, format GemmFormat) (*AttentionKernels, error) {
 		return nil, fmt.Errorf("there is no attention of %v for %v", format, isa)
 	}
 	k := &AttentionKernels{}
-	for _, part := range []struct {
-		name string
-		at   *int
-		emit func(a *asm.Asm, format GemmFormat) error
-	}{{"softmax", &k.Softmax, emitSoftmax}, {"turn rows", &k.TurnRows, emitTurnRows}, {"finite", &k.Finite, emitFinite}} {
-		a := asm.New(isa)
-		if err := part.emit(a, format); err != nil {
-			return nil, fmt.Errorf("attention's %s kernel: %w", part.name, err)
-		}
-		a.Op(asm.VZEROUPPER)
-		a.Op(asm.RET)
-		code, err := a.Finish()
+	at := []*int{&k.Softmax, &k.TurnRows, &k.Finite}
+	for i, part := range attentionParts {
+		_, code, err := part.assemble(isa, format)
 		if err != nil {
-			return nil, fmt.Errorf("attention's %s kernel: %w", part.name, err)
+			return nil, err
 		}
 		for len(k.Code)%64 != 0 {
 			k.Code = append(k.Code, 0xCC) // int3
 		}
-		*part.at = len(k.Code)
+		*at[i] = len(k.Code)
 		k.Code = append(k.Code, code...)
 	}
 	return k, nil
+}
+
+// attentionParts are the kernels of an attention.
+var attentionParts = []attentionPart{{"softmax", emitSoftmax}, {"turn rows", emitTurnRows}, {"finite", emitFinite}}
+
+type attentionPart struct {
+	name string
+	emit func(a *asm.Asm, format GemmFormat) error
+}
+
+func (p attentionPart) assemble(isa ISA, format GemmFormat) (a *asm.Asm, code []byte, err error) {
+	a = asm.New(isa)
+	if err = p.emit(a, format); err == nil {
+		a.Op(asm.VZEROUPPER)
+		a.Op(asm.RET)
+		code, err = a.Finish()
+	}
+	if err != nil {
+		err = fmt.Errorf("attention's %s kernel: %w", p.name, err)
+	}
+	return a, code, err
+}
+
+// AttentionListing is the kernels of EmitAttention for people.
+func AttentionListing(isa ISA, format GemmFormat) ([]Listing, error) {
+	var all []Listing
+	for _, part := range attentionParts {
+		a, code, err := part.assemble(isa, format)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Listing{"attention's " + part.name, a.Listing(), len(code)})
+	}
+	return all, nil
 }
 
 // emitFinite multiplies by 0, which makes NaN of infinities and NaN, and sums.

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -52,7 +53,7 @@ func benchBandwidth(b *testing.B, k *loop.Kernel, isa ISA) {
 		b.Fatal(err)
 	}
 	defer mapped.Close()
-	l := LayoutOf(k)
+	l := native.LayoutOf(k)
 	words := make([]uint64, l.Words)
 	var alloc jit.Allocator
 	var first, last []byte

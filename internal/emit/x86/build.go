@@ -6,7 +6,7 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // and return the register of its result.
 
 func (e *emitter) newReg(c class) reg {
-	e.vregs = append(e.vregs, vreg{class: c, fixed: -1})
+	e.vregs = append(e.vregs, vreg{Class: c, Fixed: -1})
 	return reg(len(e.vregs) - 1)
 }
 
@@ -146,7 +146,7 @@ func (in *inst) clobbers(dst reg) bool {
 	}
 	found := false
 	first := in.src[0].reg
-	in.uses(func(x reg) { found = found || x == dst && x != first })
+	in.Uses(func(x reg) { found = found || x == dst && x != first })
 	return found
 }
 
@@ -188,7 +188,7 @@ func (e *emitter) once(c class, op asm.Op, src ...operand) reg {
 		in.kind = zeroing
 	}
 	e.entry.items = append(e.entry.items, item{in: in})
-	e.vregs[in.dst].remat = in
+	e.vregs[in.dst].Anew = in
 	return in.dst
 }
 

@@ -87,8 +87,8 @@ func (e *emitter) unsignedToFloat(x reg) reg {
 // floatToUnsigned is a as u32: all ones from 2^32 on, 0 for NaN and what is
 // below 0. AVX-512 rounds while it converts.
 func (e *emitter) floatToUnsigned(a *node, u int) reg {
-	if e.isa == AVX512 && a.Kind == loop.KindApply && a.Op == ir.Round && a.uses <= 1 {
-		return e.v(asm.VCVTPS2UDQ, r(e.notBelow0(e.vec(a.args[0], u))))
+	if e.isa == AVX512 && a.Kind == loop.KindApply && a.Op == ir.Round && a.Readers <= 1 {
+		return e.v(asm.VCVTPS2UDQ, r(e.notBelow0(e.vec(a.Operands[0], u))))
 	}
 	return e.floatToU32(e.notBelow0(e.vec(a, u)))
 }
@@ -167,7 +167,7 @@ func (e *emitter) roundToBF16(x reg) reg {
 
 // bitcast keeps bits; lanes hold them as they are but for narrow types.
 func (e *emitter) bitcast(n *node, u int) reg {
-	a := n.args[0]
+	a := n.Operands[0]
 	from, to := a.DType, n.DType
 	switch {
 	case from == ir.Bool && to.IsInt():

@@ -44,7 +44,7 @@ type bodyMeasure struct {
 
 func (m *bodyMeasure) visit(x *loop.Expr) {
 	if x != nil {
-		m.node(m.e.graph.node(x))
+		m.node(m.e.graph.Node(x))
 	}
 }
 
@@ -55,12 +55,12 @@ func (m *bodyMeasure) node(n *node) {
 	m.nodes[n] = true
 	switch {
 	case n.Kind == loop.KindLoad:
-		m.access(n.args[0])
+		m.access(n.Operands[0])
 		return
 	case n.Kind == loop.KindApply && n.DType != ir.I64:
 		m.operations++
 	}
-	for _, a := range n.args {
+	for _, a := range n.Operands {
 		m.node(a)
 	}
 }
@@ -91,7 +91,7 @@ func (m *bodyMeasure) stmts(body []loop.Stmt) {
 		case *loop.Store:
 			m.visit(s.Value)
 			m.visit(s.Valid)
-			m.access(m.e.graph.node(s.Index))
+			m.access(m.e.graph.Node(s.Index))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package x86
 import (
 	"math"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -13,7 +14,7 @@ import (
 // those the negated dividend or 0 is taken.
 func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
 	x := e.general(a)
-	c, isConst := e.graph.polyOf(b).constant()
+	c, isConst := e.graph.PolyOf(b).Constant()
 	if isConst && c > 0 && c&(c-1) == 0 {
 		if op == ir.Mod {
 			if c-1 <= math.MaxInt32 {
@@ -64,7 +65,7 @@ func (e *emitter) positive(n *node) bool {
 // registers, through RAX and RDX, which are kept free for it.
 func (w *writer) divide(in *inst) {
 	x, y := in.src[0].reg, in.src[1].reg
-	if w.place[x] == inMemory {
+	if w.place[x] == native.InMemory {
 		w.loadTo(uint8(asm.RAX), x)
 	} else {
 		w.copy(gpr, uint8(asm.RAX), uint8(w.place[x]))

@@ -8,9 +8,9 @@
 package x86
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -23,10 +23,6 @@ const (
 	AVX2   = asm.AVX2
 	AVX512 = asm.AVX512
 )
-
-// ErrUnsupported says that a kernel holds a type or an operation without
-// machine code: the generic emitter takes it.
-var ErrUnsupported = errors.New("x86: no machine code for this kernel")
 
 // Code is one kernel in machine code, position independent, to be placed at a
 // multiple of 64.
@@ -84,7 +80,7 @@ type emitter struct {
 	graph     *graph
 	changes   map[*loop.Loop]deps
 	symbols   map[string]int // words of the argument block
-	layout    Layout
+	layout    native.Layout
 	fixedVars map[*loop.Var]reg       // variables from outside a fragment
 	sets      map[*loop.Local]int     // how often a local is set or accumulated
 	plan      map[*loop.Loop]laneMode // how Vector loops run
@@ -151,15 +147,15 @@ func (l *lanes) tail(u int) reg {
 
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
 	e := &emitter{
-		isa: isa, k: k, a: &asm.Asm{ISA: isa}, graph: newGraph(), plan: plan,
+		isa: isa, k: k, a: &asm.Asm{ISA: isa}, graph: native.NewGraph(), plan: plan,
 		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, chains: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
 		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
 	}
 	symbols := k.Symbols()
-	e.symbols, e.layout = symbolWords(len(k.Params), symbols), layout(len(k.Params), len(symbols))
-	e.graph.statements(k.Body, e.changes)
+	e.symbols, e.layout = native.SymbolWords(len(k.Params), symbols), native.LayoutFor(len(k.Params), len(symbols))
+	e.graph.Statements(k.Body, e.changes)
 	e.countSets(k.Body)
-	if e.graph.full {
+	if e.graph.Full {
 		e.unsupported("more than 64 loops, locals or buffers")
 	}
 	return e
@@ -211,7 +207,7 @@ func (e *emitter) finish() (plain, streaming *Code, err error) {
 	}
 	streaming.chains = e.chains
 	for p := range e.k.Params {
-		if e.streams&e.graph.paramBit(p) != 0 {
+		if e.streams&e.graph.ParamBit(p) != 0 {
 			streaming.Streams = append(streaming.Streams, p)
 		}
 	}
@@ -223,7 +219,7 @@ func (e *emitter) stopped() bool { return e.err != nil || e.giveUp != nil }
 
 func (e *emitter) unsupported(format string, args ...any) {
 	if e.err == nil {
-		e.err = fmt.Errorf("%w: %s", ErrUnsupported, fmt.Sprintf(format, args...))
+		e.err = fmt.Errorf("%w: %s", native.ErrUnsupported, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -21,7 +22,7 @@ import (
 // An epilogue of a tile of results calls Emit once a row, with Locals binding
 // the accumulator to the row's registers and Vars binding the row's number:
 //
-//	f := Fragment{Asm: a, Kernel: k, Args: asm.RDI, Layout: LayoutOf(k), Lane: col, ...}
+//	f := Fragment{Asm: a, Kernel: k, Args: asm.RDI, Layout: native.LayoutOf(k), Lane: col, ...}
 //	for i := range rows {
 //		f.Vars[row] = At{Reg: firstRow, Plus: i}
 //		f.Locals[acc] = accumulators[i]
@@ -40,7 +41,7 @@ type Fragment struct {
 	// Args points to words as Layout says; only Params, Symbols and Status are
 	// used. Pointers in registers go by Params instead.
 	Args    asm.R
-	Layout  Layout
+	Layout  native.Layout
 	Symbols map[string]int   // words of the symbols by name
 	Params  map[int]asm.R    // params whose address is in a register
 	Spill   asm.R            // with SpillBytes > 0: points to a spill area
@@ -75,7 +76,7 @@ func (f *Fragment) Emit(body []loop.Stmt) error {
 	case e.err != nil:
 		return e.err
 	case e.giveUp != nil:
-		return fmt.Errorf("%w: %s", ErrUnsupported, e.why)
+		return fmt.Errorf("%w: %s", native.ErrUnsupported, e.why)
 	}
 	code := e.scopes[0].body.flatten(e.entry.flatten(nil))
 	w, err := allocate(e, code, f.files())
@@ -108,7 +109,7 @@ func (f *Fragment) emitter(body []loop.Stmt) *emitter {
 		e.words[f.Layout.Params+p] = e.fixed(gpr, uint8(x))
 	}
 	lane := &loop.Loop{Var: f.Lane, Range: loop.Vector}
-	s := newScope(lane, e.fixedVars[f.Lane], deps{vars: bitOf(e.graph, e.graph.vars, f.Lane)})
+	s := newScope(lane, e.fixedVars[f.Lane], deps{Vars: native.BitOf(e.graph, e.graph.Vars, f.Lane)})
 	outer := newScope(nil, 0, deps{})
 	outer.body.items = []item{{sub: s.early}, {sub: s.pre}, {sub: s.body}}
 	e.scopes = []*scope{outer, s}
@@ -128,10 +129,10 @@ func (f *Fragment) emitter(body []loop.Stmt) *emitter {
 
 func (e *emitter) bindVar(v *loop.Var, at At) {
 	if e.fixedVars == nil {
-		e.fixedVars, e.graph.plus = map[*loop.Var]reg{}, map[*loop.Var]int64{}
+		e.fixedVars, e.graph.Plus = map[*loop.Var]reg{}, map[*loop.Var]int64{}
 	}
 	e.fixedVars[v] = e.fixed(gpr, uint8(at.Reg))
-	e.graph.plus[v] = int64(at.Plus)
+	e.graph.Plus[v] = int64(at.Plus)
 }
 
 func (e *emitter) bindLocal(l *loop.Local, regs []asm.V) {
@@ -140,30 +141,30 @@ func (e *emitter) bindLocal(l *loop.Local, regs []asm.V) {
 		bound.vals = append(bound.vals, val{e.fixed(vec, uint8(x))})
 	}
 	e.locals[l] = bound
-	e.laneLocal |= bitOf(e.graph, e.graph.locals, l)
+	e.laneLocal |= native.BitOf(e.graph, e.graph.Locals, l)
 	e.sets[l]++ // its registers may change: nothing else shares them
 }
 
 // fixed is a virtual register that stands for a physical one.
 func (e *emitter) fixed(c class, p uint8) reg {
 	x := e.newReg(c)
-	e.vregs[x].fixed = int8(p)
+	e.vregs[x].Fixed = int8(p)
 	return x
 }
 
 // files are the free registers; the last of each kind serve for moving values
 // to and from memory where the others do not suffice.
-func (f *Fragment) files() files {
-	var all files
+func (f *Fragment) files() native.Files {
+	var all native.Files
 	give := func(c class, regs []uint8) {
-		all.free[c] = setOf(regs...)
-		all.scratch[c] = regs[max(0, len(regs)-3):]
+		all.Free[c] = native.SetOf(regs...)
+		all.Scratch[c] = regs[max(0, len(regs)-3):]
 	}
 	give(vec, numbers(f.Vectors))
 	give(gpr, numbers(f.Generals))
 	give(mask, numbers(f.Masks))
-	all.base = f.Spill
-	all.spills = f.Room > 0
+	all.Base = uint8(f.Spill)
+	all.Spills = f.Room > 0
 	return all
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -59,14 +61,14 @@ func testFragment(t *testing.T, isa ISA, rows, copies, tail, room int) {
 		vector.Body = vector.Body[:3] // bf16 has no masked store there
 		k.Params = k.Params[:5]
 	}
-	c, err := caseOf(k, ir.Env{"N": cols, "M": rows}, 3)
+	c, err := nativetest.CaseOf(k, ir.Env{"N": cols, "M": rows}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	a := asm.New(isa)
 	f := Fragment{
-		Asm: a, Kernel: k, Args: asm.RDI, Layout: LayoutOf(k), Symbols: symbolWords(len(k.Params), k.Symbols()),
+		Asm: a, Kernel: k, Args: asm.RDI, Layout: native.LayoutOf(k), Symbols: native.SymbolWords(len(k.Params), k.Symbols()),
 		Lane: vector.Var, Start: At{Reg: asm.RSI}, Vars: map[*loop.Var]At{}, Copies: copies,
 		Locals:   map[*loop.Local][]asm.V{},
 		Generals: []asm.R{asm.RAX, asm.RBX, asm.RCX, asm.RDX, asm.R8, asm.R9, asm.R10, asm.R11},
@@ -126,14 +128,14 @@ func testFragment(t *testing.T, isa ISA, rows, copies, tail, room int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGuardedArgs(c, &Code{Text: text, SpillBytes: 64 + room}, false)
+	g, err := nativetest.NewCall(c, &nativetest.Code{Text: text, SpillBytes: 64 + room}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.call(); err != nil {
+	if err := g.Run(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := g.result(c)
+	got, err := g.Result(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,9 +151,9 @@ func testFragment(t *testing.T, isa ISA, rows, copies, tail, room int) {
 func TestFragmentErrors(t *testing.T) {
 	k := parse(t, tileKernel)
 	vector := k.Body[0].(*loop.Loop).Body[0].(*loop.Loop)
-	f := Fragment{Asm: asm.New(AVX512), Kernel: k, Layout: LayoutOf(k), Lane: vector.Var}
+	f := Fragment{Asm: asm.New(AVX512), Kernel: k, Layout: native.LayoutOf(k), Lane: vector.Var}
 	unsupported := &loop.Store{Param: 4, Index: vector.Var.Ref(), Value: loop.Apply(ir.Exp, ir.F32, loop.Const(ir.F32, 0))}
-	if err := f.Emit([]loop.Stmt{unsupported}); !errors.Is(err, ErrUnsupported) {
+	if err := f.Emit([]loop.Stmt{unsupported}); !errors.Is(err, native.ErrUnsupported) {
 		t.Errorf("an unexpanded exp: %v", err)
 	}
 	if err := f.Emit(vector.Body); err == nil || f.Asm.Size() != 0 {

@@ -222,6 +222,26 @@ func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, columns bool) (*Gem
 	return g, nil
 }
 
+// Listing is code for people, as Asm.Listing.
+type Listing struct {
+	Name, Text string
+	Bytes      int
+}
+
+// Listing is the code of a whole tile.
+func (g *GemmKernels) Listing() (Listing, error) {
+	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*GemmLanes(g.ISA))
+	if g.Columns {
+		name += ", left operand by columns"
+	}
+	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Columns, g.Tile.fetches(g.ISA))
+	if err != nil {
+		return Listing{}, err
+	}
+	code, err := a.Finish()
+	return Listing{name, a.Listing(), len(code)}, err
+}
+
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
 	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns, g.Tile.fetches(g.ISA))

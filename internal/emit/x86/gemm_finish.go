@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -47,8 +48,8 @@ const (
 // FinishLayout is the layout of the argument block of a kernel behind tiles: two
 // words more than others have, the address of the tiles' GemmArgs and one
 // without meaning.
-func FinishLayout(k *loop.Kernel) (l Layout, args, spare int) {
-	l = LayoutOf(k)
+func FinishLayout(k *loop.Kernel) (l native.Layout, args, spare int) {
+	l = native.LayoutOf(k)
 	args, spare = l.Words, l.Words+1
 	l.Words += 2
 	return l, args, spare
@@ -82,10 +83,10 @@ func (t *tileGen) handOver() {
 	t.J(asm.EQ, none)
 	t.Op(asm.MOV, block, field(finishBlock))
 	t.Op(asm.MOV, value, field(finishDown))
-	t.Op(asm.MOV, asm.Ptr(block, 8*wordStart), value)
+	t.Op(asm.MOV, asm.Ptr(block, 8*native.WordStart), value)
 	put(FinishRow)
 	t.Op(asm.ADD, value, asm.Imm(t.tile.Rows))
-	t.Op(asm.MOV, asm.Ptr(block, 8*wordEnd), value)
+	t.Op(asm.MOV, asm.Ptr(block, 8*native.WordEnd), value)
 	t.Op(asm.MOV, value, field(finishNext))
 	put(FinishCol)
 	t.Op(asm.ADD, value, field(finishCols))

@@ -11,15 +11,15 @@ import (
 // monoDepth is the innermost scope that m changes in.
 func (e *emitter) monoDepth(m mono) int {
 	level := 0
-	for _, a := range m.atoms {
-		level = max(level, e.depth(a.deps))
+	for _, a := range m.Atoms {
+		level = max(level, e.depth(a.Deps))
 	}
 	return min(level, e.at)
 }
 
 func monoDeps(m mono) (d deps) {
-	for _, a := range m.atoms {
-		d = d.or(a.deps)
+	for _, a := range m.Atoms {
+		d = d.Or(a.Deps)
 	}
 	return d
 }
@@ -28,11 +28,11 @@ func monoDeps(m mono) (d deps) {
 // those that are known further out.
 func (e *emitter) split(p *poly) (outer, here *poly, level int) {
 	outer, here = &poly{}, &poly{}
-	for _, m := range p.monos {
+	for _, m := range p.Monos {
 		if l := e.monoDepth(m); l == e.at {
-			here.monos = append(here.monos, m)
+			here.Monos = append(here.Monos, m)
 		} else {
-			outer.monos = append(outer.monos, m)
+			outer.Monos = append(outer.Monos, m)
 			level = max(level, l)
 		}
 	}
@@ -42,33 +42,33 @@ func (e *emitter) split(p *poly) (outer, here *poly, level int) {
 // sum computes p, each summand in the outermost loop in which it does not
 // change.
 func (e *emitter) sum(p *poly) reg {
-	if len(p.monos) == 0 {
-		return e.gImm(asm.MOV, p.c) // cheaper than holding on to it
+	if len(p.Monos) == 0 {
+		return e.gImm(asm.MOV, p.C) // cheaper than holding on to it
 	}
 	level := 0
-	for _, m := range p.monos {
+	for _, m := range p.Monos {
 		level = max(level, e.monoDepth(m))
 	}
 	return e.keyed(p, 's', 0, level, func() reg {
 		outer, here, _ := e.split(p)
 		var x reg
-		if len(outer.monos) > 0 {
+		if len(outer.Monos) > 0 {
 			x = e.sum(outer)
 		}
-		for _, m := range here.monos {
+		for _, m := range here.Monos {
 			x = e.plusMono(x, m)
 		}
 		if x == 0 {
 			x = e.gImm(asm.MOV, 0)
 		}
-		return e.addTo(x, p.c)
+		return e.addTo(x, p.C)
 	})
 }
 
 // keyed is value for a poly. What variables and sizes alone decide is computed
 // even if the loop it is for does not run, so that the loops after it share it.
 func (e *emitter) keyed(p *poly, prefix byte, param, level int, make func() reg) reg {
-	key := memoKey{form: asPoly, poly: p.key(prefix, param)}
+	key := memoKey{form: asPoly, poly: p.Key(prefix, param)}
 	if v, ok := e.known(level, key); ok {
 		return v[0]
 	}
@@ -77,9 +77,9 @@ func (e *emitter) keyed(p *poly, prefix byte, param, level int, make func() reg)
 	}
 	var d deps
 	early := true
-	for _, m := range p.monos {
-		d = d.or(monoDeps(m))
-		for _, a := range m.atoms {
+	for _, m := range p.Monos {
+		d = d.Or(monoDeps(m))
+		for _, a := range m.Atoms {
 			early = early && (a.Kind == loop.KindVar || a.Kind == loop.KindSize)
 		}
 	}
@@ -111,8 +111,8 @@ func scale1248(coef int64) bool { return coef == 1 || coef == 2 || coef == 4 || 
 
 // plusMono is x + m; x may be none.
 func (e *emitter) plusMono(x reg, m mono) reg {
-	if x != 0 && len(m.atoms) == 1 && scale1248(m.coef) {
-		return e.g(asm.LEA, operand{kind: memOperand, reg: x, index: e.atomValue(m.atoms[0]), scale: uint8(m.coef)})
+	if x != 0 && len(m.Atoms) == 1 && scale1248(m.Coef) {
+		return e.g(asm.LEA, operand{kind: memOperand, reg: x, index: e.atomValue(m.Atoms[0]), scale: uint8(m.Coef)})
 	}
 	y := e.product(m)
 	if x == 0 {
@@ -124,19 +124,19 @@ func (e *emitter) plusMono(x reg, m mono) reg {
 // product computes m, the factors that are known further out first.
 func (e *emitter) product(m mono) reg {
 	level := e.monoDepth(m)
-	return e.keyed(&poly{monos: []mono{m}}, 'm', 0, level, func() reg {
+	return e.keyed(&poly{Monos: []mono{m}}, 'm', 0, level, func() reg {
 		inner := 0
-		for i, a := range m.atoms {
-			if e.depth(a.deps) >= e.depth(m.atoms[inner].deps) {
+		for i, a := range m.Atoms {
+			if e.depth(a.Deps) >= e.depth(m.Atoms[inner].Deps) {
 				inner = i
 			}
 		}
-		x := e.atomValue(m.atoms[inner])
-		if len(m.atoms) == 1 {
-			return e.timesConst(x, m.coef)
+		x := e.atomValue(m.Atoms[inner])
+		if len(m.Atoms) == 1 {
+			return e.timesConst(x, m.Coef)
 		}
-		rest := append(append([]*node{}, m.atoms[:inner]...), m.atoms[inner+1:]...)
-		return e.gTied(asm.IMUL, r(e.product(mono{m.coef, rest})), r(x))
+		rest := append(append([]*node{}, m.Atoms[:inner]...), m.Atoms[inner+1:]...)
+		return e.gTied(asm.IMUL, r(e.product(mono{Coef: m.Coef, Atoms: rest})), r(x))
 	})
 }
 
@@ -207,19 +207,19 @@ func (e *emitter) size(n *node) reg {
 		e.unsupported("symbol %s is not passed", s.Name)
 		return 0
 	}
-	return e.sum(e.graph.polyOf(n))
+	return e.sum(e.graph.PolyOf(n))
 }
 
 // generalOrImm is a scalar i64 as a source of a compare.
 func (e *emitter) generalOrImm(n *node) operand {
-	if c, ok := e.graph.polyOf(n).constant(); ok && int64(int32(c)) == c {
+	if c, ok := e.graph.PolyOf(n).Constant(); ok && int64(int32(c)) == c {
 		return imm(c)
 	}
 	return r(e.general(n))
 }
 
 func (e *emitter) applyGeneral(n *node) reg {
-	a := n.args
+	a := n.Operands
 	switch n.Op {
 	case ir.Cast:
 		return e.castGeneral(a[0])
@@ -278,8 +278,8 @@ func (e *emitter) combineGeneral(op ir.Op, x, y reg) reg {
 // clampIndex is KindIndex: the value within [0, size), 0 where size is 0, and
 // the status word set if it was outside.
 func (e *emitter) clampIndex(n *node) reg {
-	x := e.general(n.args[0])
-	size := e.sum(e.graph.dimPoly(n.Size))
+	x := e.general(n.Operands[0])
+	size := e.sum(e.graph.DimPoly(n.Size))
 	inside := e.a.NewLabel()
 	result := e.newReg(gpr)
 	e.move(result, x)

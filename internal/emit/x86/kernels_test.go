@@ -3,76 +3,30 @@ package x86
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
-	"github.com/sinterml/sinter/internal/loop/looptest"
 )
 
-// The kernels in testdata/kernels stand for what lowering makes: each runs over
+// The kernels of nativetest stand for what lowering makes: each runs over
 // many sizes against the interpreter, and its listing is compared with the one
 // on file, on machines of any kind.
 
 var update = flag.Bool("update", false, "write the listings of testdata anew")
 
 func kernels(t testing.TB) map[string]*loop.Kernel {
-	files, err := filepath.Glob("testdata/kernels/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no kernels: %v", err)
-	}
-	all := map[string]*loop.Kernel{}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[strings.TrimSuffix(filepath.Base(f), ".txt")] = parse(t, string(text))
+	all, err := nativetest.Kernels()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
-
-// caseOf gives a kernel data. Floats are whole numbers, so that sums are exact
-// in any order, among special values where nothing is summed.
-func caseOf(k *loop.Kernel, env ir.Env, seed uint64) (*looptest.Case, error) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	c := &looptest.Case{Kernel: k, Args: loop.Args{Sizes: env, Status: make([]int64, k.Slots)}}
-	special := !strings.Contains(k.String(), "add=") && !strings.Contains(k.String(), "total")
-	for _, p := range k.Params {
-		n, err := p.Len.Eval(env)
-		if err != nil {
-			return nil, err
-		}
-		b := make([]byte, n*p.DType.Size())
-		for i := range n {
-			f := float64(rng.IntN(17) - 8)
-			if special && p.DType.IsFloat() && rng.IntN(9) == 0 {
-				f = specials[rng.IntN(len(specials))]
-			}
-			v, err := ir.Bits(p.DType, f)
-			if err != nil { // an unsigned type
-				v = uint64(rng.IntN(8))
-			}
-			for j := range p.DType.Size() {
-				b[i*p.DType.Size()+j] = byte(v >> (8 * j))
-			}
-		}
-		c.Args.Buffers = append(c.Args.Buffers, b)
-	}
-	var err error
-	c.Args.Start, c.Args.End, err = k.Span(env)
-	return c, err
-}
-
-// near are the differences allowed where sums of several roundings are in
-// another order than the interpreter's: a few units in the last place of the
-// results, which are below 64.
-var near = map[string]float64{"layer_norm": 1e-5}
 
 func TestKernels(t *testing.T) {
 	all := kernels(t)
@@ -81,11 +35,11 @@ func TestKernels(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				for n := 0; n <= 70; n++ {
 					for _, m := range []int{0, 1, 3} {
-						c, err := caseOf(k, ir.Env{"N": n, "M": m}, uint64(n))
+						c, err := nativetest.CaseOf(k, ir.Env{"N": n, "M": m}, uint64(n))
 						if err != nil {
 							t.Fatal(err)
 						}
-						if err := checkNear(c, isa, near[name]); err != nil {
+						if err := nativetest.Check(c, emitterFor(isa), nativetest.Near[name]); err != nil {
 							t.Fatalf("N=%d M=%d: %v", n, m, err)
 						}
 					}
@@ -99,7 +53,7 @@ func TestKernels(t *testing.T) {
 func TestRange(t *testing.T) {
 	k := kernels(t)["bias_relu"]
 	eachISA(t, func(t *testing.T, isa ISA) {
-		c, err := caseOf(k, ir.Env{"N": 37, "M": 9}, 1)
+		c, err := nativetest.CaseOf(k, ir.Env{"N": 37, "M": 9}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -42,8 +43,8 @@ func (e *emitter) valueOf(n *node, u int) val {
 }
 
 func (e *emitter) set(s *loop.Set, u int) {
-	n := e.graph.node(s.Value)
-	bit := bitOf(e.graph, e.graph.locals, s.Local)
+	n := e.graph.Node(s.Value)
+	bit := native.BitOf(e.graph, e.graph.Locals, s.Local)
 	if e.inVector() {
 		e.laneLocal |= bit
 	} else {
@@ -61,13 +62,13 @@ func (e *emitter) set(s *loop.Set, u int) {
 	}
 	switch {
 	case u < len(l.vals):
-		e.assign(l.vals[u], v, n.uses == 1)
+		e.assign(l.vals[u], v, n.Readers == 1)
 	case e.sets[s.Local] == 1 && !e.mutable(n):
 		l.vals = append(l.vals, v)
 	default:
 		l.vals = append(l.vals, e.fresh(v))
 	}
-	e.changed(deps{locals: bit})
+	e.changed(deps{Locals: bit})
 }
 
 // mutable tells whether n is a local whose registers change.
@@ -80,7 +81,7 @@ func (e *emitter) fresh(v val) val {
 	var own val
 	for i, x := range v {
 		if x != 0 {
-			own[i] = e.newReg(e.vregs[x].class)
+			own[i] = e.newReg(e.vregs[x].Class)
 			e.move(own[i], x)
 		}
 	}
@@ -109,8 +110,8 @@ type partials struct {
 }
 
 func (e *emitter) acc(s *loop.Acc, u int) {
-	n := e.graph.node(s.Value)
-	bit := bitOf(e.graph, e.graph.locals, s.Local)
+	n := e.graph.Node(s.Value)
+	bit := native.BitOf(e.graph, e.graph.Locals, s.Local)
 	d := s.Local.DType
 	if p := e.partial[s.Local]; p != nil && e.inVector() {
 		if k := e.lanes.tail(u); k == 0 && computable(d) && p.nan == 0 {
@@ -138,7 +139,7 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 	if l.lanes {
 		if computable(d) {
 			e.assign(l.vals[u], val{e.accumulate(s.Op, d, l.vals[u][0], n, u)}, true)
-			e.changed(deps{locals: bit})
+			e.changed(deps{Locals: bit})
 			return
 		}
 		v := e.lanesOf(n, u)
@@ -151,7 +152,7 @@ func (e *emitter) acc(s *loop.Acc, u int) {
 			e.assign(l.vals[0], e.combineScalar(s.Op, d, l.vals[0], v), true)
 		}
 	}
-	e.changed(deps{locals: bit})
+	e.changed(deps{Locals: bit})
 }
 
 // noteNaN looks for NaN in copy u of an operand: one comparison looks at two

@@ -16,7 +16,7 @@ func (e *emitter) makeMask(n *node, u int) reg {
 		e.unsupported("bool of kind %d", n.Kind)
 		return 0
 	}
-	a := n.args
+	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
 		x := e.maskOf(a[0], u)
@@ -55,7 +55,7 @@ func (e *emitter) combineMask(op ir.Op, a, b reg) reg {
 
 // comparison is Less or Equal.
 func (e *emitter) comparison(n *node, u int) reg {
-	a, b := n.args[0], n.args[1]
+	a, b := n.Operands[0], n.Operands[1]
 	switch d := a.DType.Compute(); d {
 	case ir.F32:
 		pred := asm.CmpEQ
@@ -161,7 +161,7 @@ func (e *emitter) makeFlag(n *node) reg {
 	case n.Kind != loop.KindApply:
 		return e.flagFromMask(e.maskOf(n, 0))
 	}
-	a := n.args
+	a := n.Operands
 	switch {
 	case n.Op == ir.And:
 		return e.gTied(asm.AND, r(e.flag(a[0])), r(e.flag(a[1])))

@@ -9,13 +9,13 @@ import (
 // foldable tells whether a load can be the memory operand of the instruction
 // that uses it: full registers of 32-bit elements, used once, here.
 func (e *emitter) foldable(n *node, u int) bool {
-	if n.Kind != loop.KindLoad || len(n.args) != 1 || n.uses != 1 || n.DType.Size() != 4 {
+	if n.Kind != loop.KindLoad || len(n.Operands) != 1 || n.Readers != 1 || n.DType.Size() != 4 {
 		return false
 	}
-	if !e.inVector() || e.lanes.tail(u) != 0 || e.depth(n.deps) < e.at || !e.varies(n.args[0]) {
+	if !e.inVector() || e.lanes.tail(u) != 0 || e.depth(n.Deps) < e.at || !e.varies(n.Operands[0]) {
 		return false
 	}
-	a := e.accessOf(n.args[0])
+	a := e.accessOf(n.Operands[0])
 	return a.unit()
 }
 
@@ -23,7 +23,7 @@ func (e *emitter) foldLoad(n *node, u int) (operand, bool) {
 	if !e.foldable(n, u) {
 		return operand{}, false
 	}
-	return e.address(n.Param, e.accessOf(n.args[0]), u), true
+	return e.address(n.Param, e.accessOf(n.Operands[0]), u), true
 }
 
 // load reads lanes of 32 bits, widening narrow types.
@@ -31,10 +31,10 @@ func (e *emitter) load(n *node, u int) reg {
 	if !e.varies(n) {
 		return e.loadScalar(n)
 	}
-	a := e.accessOf(n.args[0])
+	a := e.accessOf(n.Operands[0])
 	k := e.lanes.tail(u)
-	if len(n.args) == 2 {
-		k = e.within(e.maskOf(n.args[1], u), k)
+	if len(n.Operands) == 2 {
+		k = e.within(e.maskOf(n.Operands[1], u), k)
 	}
 	switch {
 	case e.stopped():
@@ -57,8 +57,8 @@ func (e *emitter) within(k, tail reg) reg {
 
 // loadSame reads one element into the lanes of k, 0 into the others.
 func (e *emitter) loadSame(n *node, k reg) reg {
-	if e.isa == AVX2 || n.DType.Size() != 4 || len(n.args) == 1 {
-		if len(n.args) == 2 {
+	if e.isa == AVX2 || n.DType.Size() != 4 || len(n.Operands) == 1 {
+		if len(n.Operands) == 2 {
 			e.needOneLane("a conditional load of one %v", n.DType)
 			return 0
 		}
@@ -108,10 +108,10 @@ func (e *emitter) loadLanes(d ir.DType, m operand, k reg) reg {
 // loadScalar reads one element and fills the register with it; 0 where the
 // condition is false.
 func (e *emitter) loadScalar(n *node) reg {
-	if len(n.args) == 1 {
+	if len(n.Operands) == 1 {
 		return e.loadOne(n.DType, e.element(n))
 	}
-	flag := e.flag(n.args[1])
+	flag := e.flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
 	x := e.newReg(vec)
@@ -157,10 +157,10 @@ func (e *emitter) loadMask(n *node, u int) reg {
 
 // loadGeneral reads a scalar integer or bool; 0 where its condition is false.
 func (e *emitter) loadGeneral(n *node) reg {
-	if len(n.args) == 1 {
+	if len(n.Operands) == 1 {
 		return e.widenedLoad(n.DType, e.element(n))
 	}
-	flag := e.flag(n.args[1])
+	flag := e.flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
 	x := e.newReg(gpr)
@@ -186,7 +186,7 @@ func (e *emitter) gather(n *node, a access, u int, k reg) reg {
 		m = e.vectorIndex(m, index, 4)
 		return e.gatherInto(asm.VGATHERDPS, e.zero(), k, m)
 	}
-	wide := e.wideVec(n.args[0], u)
+	wide := e.wideVec(n.Operands[0], u)
 	var half [2]reg
 	for i := range half {
 		m := operand{kind: memOperand, reg: e.word(e.layout.Params + n.Param), index: wide[i], scale: 4, byVec: true}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -29,7 +30,7 @@ func TestLoadsSeeStores(t *testing.T) {
 		k := parse(t, strings.ReplaceAll(rewritten, "RANGE", lanes))
 		eachISA(t, func(t *testing.T, isa ISA) {
 			for _, n := range []int{1, 16, 70} {
-				c, err := caseOf(k, ir.Env{"N": n}, uint64(n))
+				c, err := nativetest.CaseOf(k, ir.Env{"N": n}, uint64(n))
 				if err != nil {
 					t.Fatal(err)
 				}

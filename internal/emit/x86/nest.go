@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -25,7 +26,7 @@ func newScope(l *loop.Loop, v reg, changes deps) *scope {
 // from iteration to iteration.
 func (e *emitter) depth(d deps) int {
 	for i := len(e.scopes) - 1; i > 0; i-- {
-		if d.meets(e.scopes[i].changes) {
+		if d.Meets(e.scopes[i].changes) {
 			return i
 		}
 	}
@@ -39,7 +40,7 @@ func (e *emitter) inVector() bool { return e.lanes.level > 0 && e.at >= e.lanes.
 
 // varies tells whether a value differs from lane to lane.
 func (e *emitter) varies(n *node) bool {
-	return e.inVector() && (n.deps.vars&e.scopes[e.lanes.level].changes.vars != 0 || n.deps.locals&e.laneLocal != 0)
+	return e.inVector() && (n.Deps.Vars&e.scopes[e.lanes.level].changes.Vars != 0 || n.Deps.Locals&e.laneLocal != 0)
 }
 
 // stmts emits statements in order; between loops, all of them for each copy,
@@ -103,7 +104,7 @@ func (e *emitter) changed(d deps) { e.scopes[e.top()].inside.drop(d) }
 func (e *emitter) loop(l *loop.Loop) {
 	var t trip
 	if l.Range == loop.Global && e.top() == 0 {
-		t = trip{lo: e.word(wordStart), hi: r(e.word(wordEnd))}
+		t = trip{lo: e.word(native.WordStart), hi: r(e.word(native.WordEnd))}
 	} else {
 		t = e.trip(l)
 	}
@@ -113,7 +114,7 @@ func (e *emitter) loop(l *loop.Loop) {
 	end := e.a.NewLabel()
 	bound := len(e.bound)
 	s := newScope(l, e.newReg(gpr), e.changes[l])
-	s.changes.vars |= bitOf(e.graph, e.graph.vars, l.Var)
+	s.changes.Vars |= native.BitOf(e.graph, e.graph.Vars, l.Var)
 	outer := e.scopes[e.top()].body
 	outer.items = append(outer.items, item{sub: s.early})
 	if !t.static {
@@ -163,12 +164,12 @@ func (t trip) empty() bool { return t.static && t.n <= 0 }
 func (e *emitter) trip(l *loop.Loop) trip {
 	lo := &poly{}
 	if l.Lo != nil {
-		lo = e.graph.polyOf(e.graph.node(l.Lo))
+		lo = e.graph.PolyOf(e.graph.Node(l.Lo))
 	}
-	hi := e.graph.polyOf(e.graph.node(l.Hi))
+	hi := e.graph.PolyOf(e.graph.Node(l.Hi))
 	t := trip{}
-	a, aok := lo.constant()
-	b, bok := hi.constant()
+	a, aok := lo.Constant()
+	b, bok := hi.Constant()
 	if t.static = aok && bok; t.static {
 		t.start, t.n = a, max(0, b-a)
 	}

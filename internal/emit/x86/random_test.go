@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop/looptest"
 )
@@ -17,7 +19,7 @@ var seeds = uint64(200)
 func TestRandom(t *testing.T) {
 	config := looptest.Config{
 		DTypes:      []ir.DType{ir.F32, ir.I32, ir.U32, ir.Bool, ir.I64, ir.I8, ir.U8, ir.I16, ir.U16, ir.F16, ir.BF16},
-		Op:          func(op ir.Op, from ir.DType) bool { return exact(op) },
+		Op:          func(op ir.Op, from ir.DType) bool { return nativetest.Exact(op) },
 		WildIndices: true,
 		MaxTrip:     150,
 	}
@@ -27,7 +29,7 @@ func TestRandom(t *testing.T) {
 			c := looptest.Random(rand.New(rand.NewPCG(seed, 7)), config)
 			err := checkCase(c, isa)
 			switch {
-			case errors.Is(err, ErrUnsupported):
+			case errors.Is(err, native.ErrUnsupported):
 				refused[err.Error()]++
 			case err != nil:
 				t.Fatalf("seed %d: %v", seed, err)
@@ -39,13 +41,4 @@ func TestRandom(t *testing.T) {
 			t.Errorf("%d of %d kernels had machine code", ran, seeds)
 		}
 	})
-}
-
-// exact are the operations whose results are the same bits everywhere.
-func exact(op ir.Op) bool {
-	switch op {
-	case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow:
-		return false
-	}
-	return true
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -13,47 +14,6 @@ import (
 // A reduction over lanes starts from the identity of its operation in each
 // lane of each copy, ends with a fixed tree over copies and then lanes, and is
 // combined with the local's value last.
-
-// identity is the bits that leave any other operand of op as it is: for a sum
-// -0, as 0 + -0 is 0.
-func identity(op ir.Op, d ir.DType) (bits uint64, ok bool) {
-	d = d.Compute()
-	unsigned := d.IsUnsigned()
-	size := 8 * d.Size()
-	float := d == ir.F32
-	switch op {
-	case ir.Add:
-		if float {
-			return uint64(f32bits(float32(math.Copysign(0, -1)))), true
-		}
-		return 0, true
-	case ir.Mul:
-		if float {
-			return uint64(f32bits(1)), true
-		}
-		return 1, true
-	case ir.Max, ir.Min:
-		low := op == ir.Max
-		switch {
-		case float && low:
-			return uint64(f32bits(float32(math.Inf(-1)))), true
-		case float:
-			return uint64(f32bits(float32(math.Inf(1)))), true
-		case unsigned && low:
-			return 0, true
-		case unsigned:
-			return math.MaxUint64 >> (64 - size), true
-		case low:
-			return 1 << (size - 1), true
-		}
-		return math.MaxInt64 >> (64 - size), true
-	case ir.And:
-		return math.MaxUint64 >> (64 - size), true
-	case ir.Or:
-		return 0, true
-	}
-	return 0, false
-}
 
 func f32bits(x float32) uint32 { return math.Float32bits(x) }
 
@@ -95,14 +55,14 @@ func (e *emitter) sameOperand(l *loop.Loop, s *loop.Acc) *loop.Acc {
 		return nil
 	}
 	before, ok := l.Body[at-1].(*loop.Acc)
-	if !ok || !isExtreme(before) || e.graph.node(before.Value) != e.graph.node(s.Value) {
+	if !ok || !isExtreme(before) || e.graph.Node(before.Value) != e.graph.Node(s.Value) {
 		return nil
 	}
 	return before
 }
 
 func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
-	bits, ok := identity(op, d)
+	bits, ok := native.Identity(op, d)
 	switch {
 	case d == ir.Bool:
 		return val{e.constMask(op == ir.And)}, op == ir.And || op == ir.Or
@@ -158,7 +118,7 @@ func (e *emitter) reduce(l *loop.Local, p *partials) {
 		total[0] = e.blend(e.foldMask(ir.Or, p.nan), nan, total[0])
 	}
 	e.assign(home.vals[0], e.combineScalar(p.op, d, home.vals[0], total), true)
-	e.changed(deps{locals: bitOf(e.graph, e.graph.locals, l)})
+	e.changed(deps{Locals: native.BitOf(e.graph, e.graph.Locals, l)})
 }
 
 // foldLanes combines all lanes; the result fills the register, or for i64 is in

@@ -9,10 +9,10 @@ import (
 // shift is Shl or Shr; a count from the type's width on, or below 0, gives 0.
 func (e *emitter) shift(n *node, u int) reg {
 	d := n.DType
-	if n.args[1].Kind == loop.KindConst {
-		return e.shiftConst(n.Op, d, e.vec(n.args[0], u), n.args[1].Bits)
+	if n.Operands[1].Kind == loop.KindConst {
+		return e.shiftConst(n.Op, d, e.vec(n.Operands[0], u), n.Operands[1].Bits)
 	}
-	x, count := e.pair(n.args[0], n.args[1], u)
+	x, count := e.pair(n.Operands[0], n.Operands[1], u)
 	switch {
 	case n.Op == ir.Shl: // what leaves a narrow type is cut off
 		return e.narrowed(e.v(asm.VPSLLVD, r(x), count), d)

@@ -8,28 +8,28 @@ import (
 
 // store writes a value, of each lane or of the one there is.
 func (e *emitter) store(s *loop.Store, u int) {
-	index, value := e.graph.node(s.Index), e.graph.node(s.Value)
+	index, value := e.graph.Node(s.Index), e.graph.Node(s.Value)
 	var valid *node
 	if s.Valid != nil {
-		valid = e.graph.node(s.Valid)
+		valid = e.graph.Node(s.Valid)
 	}
 	if e.inVector() {
 		e.storeVector(s.Param, index, value, valid, u)
 	} else {
 		e.storeScalar(s.Param, index, value, valid)
 	}
-	e.changed(deps{params: e.graph.paramBit(s.Param)})
+	e.changed(deps{Params: e.graph.ParamBit(s.Param)})
 }
 
 // uncast returns the operand of a cast to a narrower type that the store does
 // by itself: the value is not needed rounded in lanes.
 func uncast(n *node) *node {
-	if n.Kind != loop.KindApply || n.Op != ir.Cast || n.uses > 1 {
+	if n.Kind != loop.KindApply || n.Op != ir.Cast || n.Readers > 1 {
 		return n
 	}
-	from, to := n.args[0].DType, n.DType
+	from, to := n.Operands[0].DType, n.DType
 	if from == to.Compute() && from != to && (from == ir.F32 || from.IsInt()) {
-		return n.args[0]
+		return n.Operands[0]
 	}
 	return n
 }
@@ -55,7 +55,7 @@ func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 	case d == ir.Bool:
 		x = e.maskOf(value, u)
 	case cuts:
-		x = e.floatToUnsigned(value.args[0], u)
+		x = e.floatToUnsigned(value.Operands[0], u)
 	default:
 		x = e.vec(uncast(value), u)
 	}
@@ -85,8 +85,8 @@ var cutStores = map[ir.DType]asm.Op{ir.U8: asm.VPMOVUSDB, ir.U16: asm.VPMOVUSDW}
 
 // storeCuts tells whether n is a cast of a float that such a store ends.
 func (e *emitter) storeCuts(n *node) bool {
-	return e.isa == AVX512 && n.Kind == loop.KindApply && n.Op == ir.Cast && n.uses <= 1 &&
-		n.args[0].DType.Compute() == ir.F32 && cutStores[n.DType] != 0
+	return e.isa == AVX512 && n.Kind == loop.KindApply && n.Op == ir.Cast && n.Readers <= 1 &&
+		n.Operands[0].DType.Compute() == ir.F32 && cutStores[n.DType] != 0
 }
 
 // storeLanes writes lanes one after the other, with AVX-512.
@@ -180,7 +180,7 @@ func (e *emitter) storeScalar(param int, index, value, valid *node) {
 	default:
 		x = e.vec(uncast(value), 0)
 	}
-	m := e.pointer(param, e.graph.polyOf(index))
+	m := e.pointer(param, e.graph.PolyOf(index))
 	if e.stopped() {
 		return
 	}

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -47,7 +48,7 @@ const mixedChains = -1
 // what is left over as its plan says.
 func (e *emitter) accumulates(l *loop.Loop, copies int) {
 	n := copies<<2 | int(e.plan[l])
-	for _, a := range e.reducedBy(l) {
+	for _, a := range native.ReducedBy(l) {
 		if m, ok := e.chains[a.Local]; ok && m != n {
 			n = mixedChains
 		}
@@ -58,12 +59,12 @@ func (e *emitter) accumulates(l *loop.Loop, copies int) {
 // onlyWritten are the params that the kernel writes and never reads.
 func (e *emitter) onlyWritten() uint64 {
 	var read, written uint64
-	for _, n := range e.graph.byKey {
-		read |= n.deps.params
+	for _, n := range e.graph.ByKey {
+		read |= n.Deps.Params
 	}
 	for i, p := range e.k.Params {
 		if p.Use == loop.Write {
-			written |= e.graph.paramBit(i)
+			written |= e.graph.ParamBit(i)
 		}
 	}
 	return written &^ read
@@ -72,30 +73,20 @@ func (e *emitter) onlyWritten() uint64 {
 // mayStream tells whether the copies of a full register at access a, whose lanes
 // lie one after the other, are whole lines if the param begins at one.
 func (e *emitter) mayStream(param int, a access) bool {
-	bit := e.graph.paramBit(param)
+	bit := e.graph.ParamBit(param)
 	if e.streamable&bit == 0 || e.lanes.copies*e.wide()%lineElems != 0 {
 		return false
 	}
 	lane := e.scopes[e.lanes.level].loop
-	rest := a.index.plus(atom(e.graph.node(lane.Var.Ref())), -1)
+	rest := a.index.Plus(native.Atom(e.graph.Node(lane.Var.Ref())), -1)
 	if lane.Lo != nil {
-		rest = rest.plus(e.graph.polyOf(e.graph.node(lane.Lo)), 1)
+		rest = rest.Plus(e.graph.PolyOf(e.graph.Node(lane.Lo)), 1)
 	}
-	if !rest.multipleOf(lineElems) {
+	if !rest.MultipleOf(lineElems) {
 		return false
 	}
 	e.streams |= bit
 	return true
-}
-
-// multipleOf tells whether n, a power of two, divides p whatever the atoms are.
-func (p *poly) multipleOf(n int64) bool {
-	for _, m := range p.monos {
-		if m.coef%n != 0 {
-			return false
-		}
-	}
-	return p.c%n == 0
 }
 
 // stream has the writer assemble list anew, with streaming stores.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -182,7 +184,7 @@ func TestStreamingEqual(t *testing.T) {
 // runAligned runs code over buffers that start at multiples of 64 and end less
 // than 64 bytes before an unmapped page; what lies between must stay as it is.
 func runAligned(k *loop.Kernel, code *Code, env ir.Env) ([][]byte, error) {
-	c, err := caseOf(k, env, 1)
+	c, err := nativetest.CaseOf(k, env, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +193,11 @@ func runAligned(k *loop.Kernel, code *Code, env ir.Env) ([][]byte, error) {
 		return nil, err
 	}
 	defer mapped.Close()
-	l := LayoutOf(k)
+	l := native.LayoutOf(k)
 	words := make([]uint64, l.Words)
 	var all [][]byte
 	for i, b := range c.Args.Buffers {
-		m, err := jit.AllocGuarded((len(b)+Padding)&^(Padding-1), Padding)
+		m, err := jit.AllocGuarded((len(b)+native.Padding)&^(native.Padding-1), native.Padding)
 		if err != nil {
 			return nil, err
 		}

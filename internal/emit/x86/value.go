@@ -39,7 +39,7 @@ type memo map[memoKey]memoEntry
 
 func (m memo) drop(d deps) {
 	for k, x := range m {
-		if x.deps.meets(d) {
+		if x.deps.Meets(d) {
 			delete(m, k)
 		}
 	}
@@ -68,7 +68,7 @@ func (e *emitter) remember(level int, k memoKey, v val, d deps) {
 // value returns n in a form, for copy u, made by make where it does not exist
 // yet: in the outermost loop in which it does not change.
 func (e *emitter) value(n *node, f form, u int, make func() val) val {
-	level := e.depth(n.deps)
+	level := e.depth(n.Deps)
 	if level > e.at {
 		level = e.at
 	}
@@ -86,7 +86,7 @@ func (e *emitter) value(n *node, f form, u int, make func() val) val {
 	e.at, e.early = level, false
 	v := make()
 	e.at, e.early = from, early
-	e.remember(level, key, v, n.deps)
+	e.remember(level, key, v, n.Deps)
 	return v
 }
 
@@ -97,7 +97,7 @@ func (e *emitter) vec(n *node, u int) reg { return e.wideVec(n, u)[0] }
 func (e *emitter) wideVec(n *node, u int) val {
 	if n.Kind == loop.KindLocal {
 		v := e.readLocal(n, u)
-		if v[0] == 0 || e.vregs[v[0]].class != gpr {
+		if v[0] == 0 || e.vregs[v[0]].Class != gpr {
 			return v
 		}
 	}
@@ -172,7 +172,7 @@ func (e *emitter) free(n *node, u int) bool {
 // pair evaluates two operands of which the second may be in memory; the one
 // that needs more registers goes first.
 func (e *emitter) pair(a, b *node, u int) (reg, operand) {
-	if !e.free(b, u) && b.need > a.need {
+	if !e.free(b, u) && b.Need > a.Need {
 		y := e.vec(b, u)
 		return e.vec(a, u), r(y)
 	}
@@ -193,8 +193,8 @@ func (e *emitter) general(n *node) reg {
 	if n.Kind == loop.KindLocal {
 		return e.readLocal(n, 0)[0]
 	}
-	p := e.graph.polyOf(n)
-	if len(p.monos) == 1 && p.c == 0 && p.monos[0].coef == 1 && len(p.monos[0].atoms) == 1 && p.monos[0].atoms[0] == n {
+	p := e.graph.PolyOf(n)
+	if len(p.Monos) == 1 && p.C == 0 && p.Monos[0].Coef == 1 && len(p.Monos[0].Atoms) == 1 && p.Monos[0].Atoms[0] == n {
 		return e.atom(n)
 	}
 	return e.sum(p)

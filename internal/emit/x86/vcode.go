@@ -1,30 +1,32 @@
 package x86
 
-import "github.com/sinterml/sinter/internal/emit/x86/asm"
+import (
+	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
 
 // This file is the code between loop IR and machine code: instructions of the
 // machine on virtual registers, in a tree of blocks so that what does not
 // change in a loop can be put before it while the loop is being built.
 
-// reg is a virtual register; 0 is none.
-type reg int32
-
-// class is the register file of a virtual register.
-type class uint8
-
-const (
-	gpr  class = iota
-	vec        // xmm, ymm, zmm
-	mask       // k1 to k7; AVX-512 alone
-	classes
+// What is shared with other machines goes by short names here.
+type (
+	node  = native.Node
+	deps  = native.Deps
+	graph = native.Graph
+	poly  = native.Poly
+	mono  = native.Mono
+	reg   = native.Reg
+	class = native.Class
+	vreg  = native.VReg[*inst]
 )
 
-// vreg is what is known about a virtual register.
-type vreg struct {
-	class class
-	fixed int8  // physical register it is bound to from outside, or -1
-	remat *inst // makes the value anew from nothing but RDI and constants
-}
+const (
+	gpr     = native.General
+	vec     = native.Vector // xmm, ymm, zmm
+	mask    = native.Mask   // k1 to k7; AVX-512 alone
+	classes = native.Classes
+)
 
 type operandKind uint8
 
@@ -131,8 +133,46 @@ func (b *block) flatten(to []*inst) []*inst {
 	return to
 }
 
-// uses calls f for every register that in reads.
-func (in *inst) uses(f func(reg)) {
+// Result is the register that in writes, or 0.
+func (in *inst) Result() reg { return in.dst }
+
+// Span tells where loops begin and end.
+func (in *inst) Span() native.Span {
+	switch in.kind {
+	case loopStart:
+		return native.LoopStart
+	case loopEnd:
+		return native.LoopEnd
+	}
+	return native.Inside
+}
+
+// Apart holds where the first source is copied to dst before the others are
+// read.
+func (in *inst) Apart() bool { return in.tied || in.early || in.kind == fused }
+
+// Heirs are the sources whose register an instruction that overwrites one takes
+// over.
+func (in *inst) Heirs() (from [3]reg) {
+	switch {
+	case in.tied || in.kind == moveReg:
+		from[0] = in.src[0].register()
+	case in.kind == fused:
+		from = [3]reg{in.src[2].register(), in.src[0].register(), in.src[1].register()}
+	}
+	return from
+}
+
+// register is the register that the operand is, or 0.
+func (o *operand) register() reg {
+	if o.kind == regOperand {
+		return o.reg
+	}
+	return 0
+}
+
+// Uses calls f for every register that in reads.
+func (in *inst) Uses(f func(reg)) {
 	for i := range in.n {
 		o := &in.src[i]
 		if o.reg != 0 {

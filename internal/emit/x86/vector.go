@@ -3,6 +3,7 @@ package x86
 import (
 	"math"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -16,7 +17,7 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 	e.at = level
 	copies := e.chooseCopies(l, t)
 	step := int64(copies * e.wide())
-	sums := e.reducedBy(l)
+	sums := native.ReducedBy(l)
 	e.accumulates(l, copies)
 	e.startAt(s.v, t)
 	main := !t.static || t.n >= step
@@ -165,29 +166,4 @@ func (e *emitter) laneByLane(l *loop.Loop, t trip, main bool) {
 	e.serialLoop(l, t, true)
 	e.forget(bound)
 	e.label(end)
-}
-
-// reducedBy lists an Acc for each local outside that the loop accumulates
-// into.
-func (e *emitter) reducedBy(l *loop.Loop) []*loop.Acc {
-	set := map[*loop.Local]bool{}
-	var accs []*loop.Acc
-	var visit func(body []loop.Stmt)
-	visit = func(body []loop.Stmt) {
-		for _, s := range body {
-			switch s := s.(type) {
-			case *loop.Loop:
-				visit(s.Body)
-			case *loop.Set:
-				set[s.Local] = true
-			case *loop.Acc:
-				if !set[s.Local] {
-					set[s.Local] = true
-					accs = append(accs, s)
-				}
-			}
-		}
-	}
-	visit(l.Body)
-	return accs
 }

@@ -54,7 +54,7 @@ func (e *emitter) weavable(in *inst) bool {
 	switch {
 	case in.dst == 0:
 		return in.n > 0 && in.src[0].kind == memOperand // a store
-	case e.vregs[in.dst].class == gpr:
+	case e.vregs[in.dst].Class == gpr:
 		return in.op == asm.LEA || in.op == asm.MOV
 	}
 	return true
@@ -81,18 +81,18 @@ func (e *emitter) pressure(copies [][]*inst, c class) (own, shared int) {
 	longer := map[reg]bool{}
 	for u, code := range copies {
 		for i, in := range code {
-			in.uses(func(x reg) {
-				if e.vregs[x].class != c {
+			in.Uses(func(x reg) {
+				if e.vregs[x].Class != c {
 					return
 				}
 				l := lives[x]
 				if l == nil || l.copy != u {
-					longer[x] = e.vregs[x].remat == nil // made before, or by another copy
+					longer[x] = e.vregs[x].Anew == nil // made before, or by another copy
 					return
 				}
 				l.last = i
 			})
-			if d := in.dst; d != 0 && e.vregs[d].class == c && lives[d] == nil {
+			if d := in.dst; d != 0 && e.vregs[d].Class == c && lives[d] == nil {
 				lives[d] = &life{i, i, u}
 			}
 		}
@@ -166,7 +166,7 @@ func dependencies(copies [][]*inst) map[*inst][]*inst {
 			if in.early {
 				writes[1] = in.mask
 			}
-			in.uses(func(x reg) {
+			in.Uses(func(x reg) {
 				follow(writer[x])
 				readers[x] = append(readers[x], touch{in, u})
 			})

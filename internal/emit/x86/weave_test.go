@@ -50,7 +50,7 @@ func TestMergeKeepsOrder(t *testing.T) {
 func meet(a, b *inst) bool {
 	touches := func(in *inst, x reg) bool {
 		found := x == in.dst
-		in.uses(func(y reg) { found = found || x == y })
+		in.Uses(func(y reg) { found = found || x == y })
 		return found
 	}
 	writes := func(in, other *inst) bool {

@@ -36,8 +36,8 @@ func both(f func(i int) reg) val { return val{f(0), f(1)} }
 
 // positions is the value of the lane variable.
 func (e *emitter) positions(u int) val {
-	lane := e.graph.node(e.scopes[e.lanes.level].loop.Var.Ref())
-	v := e.broadcastGeneral(e.sum(e.graph.polyOf(lane)), asm.VPBROADCASTQ)
+	lane := e.graph.Node(e.scopes[e.lanes.level].loop.Var.Ref())
+	v := e.broadcastGeneral(e.sum(e.graph.PolyOf(lane)), asm.VPBROADCASTQ)
 	return both(func(i int) reg { return e.v(asm.VPADDQ, r(v), r(e.wideNumbers(u*e.wide()+8*i))) })
 }
 
@@ -57,7 +57,7 @@ func (e *emitter) wideNumbers(from int) reg {
 }
 
 func (e *emitter) applyWide(n *node, u int) val {
-	a := n.args
+	a := n.Operands
 	switch n.Op {
 	case ir.Cast:
 		return e.castWide(a[0], u)
@@ -138,9 +138,9 @@ func (e *emitter) exactAsDouble(n *node) bool {
 // magnitude bounds |n| by the bounds of loops and sizes.
 func (e *emitter) magnitude(n *node) (int64, bool) {
 	bound := ir.N(0)
-	for _, m := range e.graph.polyOf(n).monos {
-		part := ir.N(int(max(m.coef, -m.coef)))
-		for _, a := range m.atoms {
+	for _, m := range e.graph.PolyOf(n).Monos {
+		part := ir.N(int(max(m.Coef, -m.Coef)))
+		for _, a := range m.Atoms {
 			hi, ok := e.atomMagnitude(a)
 			if !ok {
 				return 0, false
@@ -149,7 +149,7 @@ func (e *emitter) magnitude(n *node) (int64, bool) {
 		}
 		bound = bound.Add(part)
 	}
-	c := e.graph.polyOf(n).c
+	c := e.graph.PolyOf(n).C
 	hi, _ := bound.Plus(int(max(c, -c))).Const()
 	return int64(hi), true
 }
@@ -162,17 +162,17 @@ func (e *emitter) atomMagnitude(a *node) (int64, bool) {
 	case loop.KindVar:
 		for _, s := range e.scopes[1:] {
 			if s.loop.Var == a.Var && s.loop.Lo == nil {
-				return e.graph.polyOf(e.graph.node(s.loop.Hi)).upper()
+				return e.graph.PolyOf(e.graph.Node(s.loop.Hi)).Upper()
 			}
 		}
 	case loop.KindApply:
 		switch a.Op {
 		case ir.IDiv:
-			return e.magnitude(a.args[0])
+			return e.magnitude(a.Operands[0])
 		case ir.Mod:
-			return e.magnitude(a.args[1])
+			return e.magnitude(a.Operands[1])
 		case ir.Cast:
-			if d := a.args[0].DType; d.IsInt() && d.Size() <= 4 || d == ir.Bool {
+			if d := a.Operands[0].DType; d.IsInt() && d.Size() <= 4 || d == ir.Bool {
 				return 1 << 32, true
 			}
 		}
@@ -236,11 +236,11 @@ func (e *emitter) floatToWide(x reg) reg {
 
 // clampWide is clampIndex in lanes; the lanes outside the tail do not count.
 func (e *emitter) clampWide(n *node, u int) val {
-	x := e.wideVec(n.args[0], u)
+	x := e.wideVec(n.Operands[0], u)
 	if e.stopped() {
 		return val{}
 	}
-	size := e.broadcastGeneral(e.sum(e.graph.dimPoly(n.Size)), asm.VPBROADCASTQ)
+	size := e.broadcastGeneral(e.sum(e.graph.DimPoly(n.Size)), asm.VPBROADCASTQ)
 	last := e.v(asm.VPMAXSQ, r(e.v(asm.VPADDQ, r(size), bits64(1<<64-1))), r(e.zero()))
 	lo := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[0]), r(size))
 	hi := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[1]), r(size))
@@ -259,13 +259,13 @@ func (e *emitter) clampWide(n *node, u int) val {
 // loadWide reads i64 lanes.
 func (e *emitter) loadWide(n *node, u int) val {
 	k := e.lanes.tail(u)
-	if len(n.args) == 2 {
-		k = e.within(e.maskOf(n.args[1], u), k)
+	if len(n.Operands) == 2 {
+		k = e.within(e.maskOf(n.Operands[1], u), k)
 	}
 	if e.stopped() {
 		return val{}
 	}
-	a := e.accessOf(n.args[0])
+	a := e.accessOf(n.Operands[0])
 	if a.unit() {
 		m := e.address(n.Param, a, u)
 		return both(func(i int) reg {
@@ -284,7 +284,7 @@ func (e *emitter) loadWide(n *node, u int) val {
 	if k == 0 {
 		k = e.constMask(true)
 	}
-	index := e.wideVec(n.args[0], u)
+	index := e.wideVec(n.Operands[0], u)
 	if e.stopped() {
 		return val{}
 	}

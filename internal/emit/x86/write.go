@@ -3,6 +3,7 @@ package x86
 import (
 	"errors"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 
@@ -27,24 +28,6 @@ type writer struct {
 
 func (w *writer) spillBytes() int { return (w.slots + 63) &^ 63 }
 
-// giveSlots lays out the spill area, vectors first for their alignment.
-func (w *writer) giveSlots() {
-	w.slots = 0
-	w.slot = make([]int32, len(w.place))
-	for _, c := range [...]class{vec, gpr, mask} {
-		size := 8
-		if c == vec {
-			size = w.a.Length().Bytes()
-		}
-		for x, p := range w.place {
-			if v := &w.e.vregs[x]; p == inMemory && v.class == c && v.remat == nil {
-				w.slot[x] = int32(w.slots)
-				w.slots += size
-			}
-		}
-	}
-}
-
 // assemble writes a whole kernel.
 func (w *writer) assemble(list []*inst) (*Code, error) {
 	w.code(list)
@@ -67,7 +50,7 @@ func (w *writer) assemble(list []*inst) (*Code, error) {
 // code assembles instructions in order.
 func (w *writer) code(list []*inst) {
 	if w.slots > 0 && !w.based {
-		w.a.Op(asm.MOV, w.base, asm.Ptr(w.args, 8*wordSpill))
+		w.a.Op(asm.MOV, w.base, asm.Ptr(w.args, 8*native.WordSpill))
 	}
 	for _, in := range list {
 		w.used = [classes]int{}
@@ -76,7 +59,7 @@ func (w *writer) code(list []*inst) {
 }
 
 func (w *writer) inst(in *inst) {
-	if in.dst != 0 && w.place[in.dst] == inMemory && w.e.vregs[in.dst].remat == in {
+	if in.dst != 0 && w.place[in.dst] == native.InMemory && w.e.vregs[in.dst].Anew == in {
 		return // made anew at each use
 	}
 	switch in.kind {
@@ -128,7 +111,7 @@ func (w *writer) get(x reg) uint8 {
 	if p := w.place[x]; p >= 0 {
 		return uint8(p)
 	}
-	p := w.takeScratch(w.e.vregs[x].class)
+	p := w.takeScratch(w.e.vregs[x].Class)
 	w.loadTo(p, x)
 	return p
 }
@@ -136,11 +119,11 @@ func (w *writer) get(x reg) uint8 {
 // loadTo loads x, which is in memory or can be made anew, to a register.
 func (w *writer) loadTo(p uint8, x reg) {
 	v := &w.e.vregs[x]
-	if v.remat != nil {
-		w.write(v.remat, p, nil)
+	if v.Anew != nil {
+		w.write(v.Anew, p, nil)
 		return
 	}
-	w.a.Op(slotMove[v.class], phys(v.class, p), w.slotOf(x))
+	w.a.Op(slotMove[v.Class], phys(v.Class, p), w.slotOf(x))
 }
 
 var slotMove = [classes]asm.Op{gpr: asm.MOV, vec: asm.VMOVUPS, mask: asm.KMOVQ}
@@ -149,19 +132,19 @@ func (w *writer) slotOf(x reg) asm.M { return asm.Ptr(w.base, w.offset+int(w.slo
 
 // store writes the result p of an instruction back if it lives in memory.
 func (w *writer) store(x reg, p uint8) {
-	if w.place[x] == inMemory {
-		c := w.e.vregs[x].class
+	if w.place[x] == native.InMemory {
+		c := w.e.vregs[x].Class
 		w.a.Op(slotMove[c], w.slotOf(x), phys(c, p))
 	}
 }
 
 func (w *writer) move(dst, src reg) {
-	c := w.e.vregs[dst].class
+	c := w.e.vregs[dst].Class
 	d := w.place[dst]
 	switch {
-	case d == inMemory:
+	case d == native.InMemory:
 		w.store(dst, w.get(src))
-	case w.place[src] == inMemory:
+	case w.place[src] == native.InMemory:
 		w.loadTo(uint8(d), src)
 	default:
 		w.copy(c, uint8(d), uint8(w.place[src]))
@@ -187,11 +170,11 @@ func (w *writer) plain(in *inst) {
 	}
 	d := uint8(0)
 	if in.dst != 0 {
-		c := w.e.vregs[in.dst].class
+		c := w.e.vregs[in.dst].Class
 		switch p := w.place[in.dst]; {
 		case p >= 0:
 			d = uint8(p)
-		case in.tied && w.place[in.src[0].reg] == inMemory:
+		case in.tied && w.place[in.src[0].reg] == native.InMemory:
 			d = srcs[0]
 		case !in.tied && w.used[c] > 0 && c != mask:
 			d = w.scratch[c][0]
@@ -229,7 +212,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 		return
 	}
 	if in.dst != 0 {
-		args = append(args, register(w.e.vregs[in.dst].class, d))
+		args = append(args, register(w.e.vregs[in.dst].Class, d))
 	}
 	for i := range in.n {
 		if i == 0 && in.tied {
@@ -237,7 +220,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 		}
 		o := &in.src[i]
 		if o.kind == regOperand {
-			args = append(args, register(w.e.vregs[o.reg].class, srcs[i]))
+			args = append(args, register(w.e.vregs[o.reg].Class, srcs[i]))
 			continue
 		}
 		args = append(args, w.operand(o))
@@ -265,7 +248,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 
 // fill makes a register of zeros or ones from nothing.
 func (w *writer) fill(in *inst, d uint8) {
-	switch w.e.vregs[in.dst].class {
+	switch w.e.vregs[in.dst].Class {
 	case mask:
 		op := asm.KXORW
 		if in.kind != zeroing {
@@ -351,7 +334,7 @@ func (w *writer) fused(in *inst) {
 		if memory == 0 {
 			tie = 1
 		}
-		if w.place[in.dst] == inMemory {
+		if w.place[in.dst] == native.InMemory {
 			d = at[tie]
 			if w.place[in.src[tie].reg] >= 0 {
 				d = w.takeScratch(vec)

@@ -1,0 +1,134 @@
+package sinter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cpu"
+	"github.com/sinterml/sinter/internal/device/trial"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// openBest opens the best device: the first by kind that is no slower than the
+// processor at one product, as it was measured once and kept on disk. One that
+// cannot be opened is passed over, as nobody asked for it.
+func openBest(o DeviceOptions) (*Device, error) {
+	var errs []error
+	all := entries()
+	for {
+		best := device.Best(all)
+		dev, err := OpenWith(best, o)
+		if err == nil && best != "cpu" && slower(dev, all, best) {
+			err = dev.Close()
+			dev = nil
+		}
+		if dev != nil && err == nil {
+			return dev, nil
+		}
+		errs = append(errs, err)
+		failed := slices.IndexFunc(all, func(e device.Entry) bool { return e.Name == best })
+		if failed < 0 {
+			return nil, errors.Join(errs...)
+		}
+		all = slices.Delete(all, failed, failed+1)
+	}
+}
+
+// slower tells whether the processor computes faster than a device. What cannot
+// be measured is believed to be as fast as its kind.
+func slower(d *Device, all []device.Entry, name string) bool {
+	i := slices.IndexFunc(all, func(e device.Entry) bool { return e.Name == name })
+	if i < 0 {
+		return false
+	}
+	c, err := cpu.New(cpu.Options{})
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	ctx := context.Background()
+	mine, err := trial.Default().Speed(ctx, all[i].Kind, all[i].Properties, d.dev)
+	if err != nil {
+		return false
+	}
+	processor, err := trial.Default().Speed(ctx, "cpu", cpu.Describe(), c)
+	return err == nil && mine > processor
+}
+
+// processor is the device on which small programs run where none is asked for.
+var processor = sync.OnceValues(func() (*Device, error) { return Open("cpu") })
+
+// started says that the best device has been opened.
+var started atomic.Bool
+
+// bestDevice is opened once, when it is first needed, and never closed.
+var bestDevice = sync.OnceValues(func() (*Device, error) {
+	defer started.Store(true)
+	d, err := Open("auto")
+	if err != nil || d.Name() != "cpu" {
+		return d, err
+	}
+	return processor() // of which there is one already, with its programs
+})
+
+const (
+	// startTime is what finding and opening the driver of a GPU takes at least.
+	startTime = 100 * time.Millisecond
+	// launchTime is what a run on a GPU that is open takes at least, with its
+	// copies.
+	launchTime = 100 * time.Microsecond
+	// slowest is how much any processor does in a second, of multiply-adds and
+	// elements.
+	slowest = 2e9
+)
+
+// deviceFor is the device of a program for which none was asked: the best, but
+// for what the processor has done before a GPU would have begun. Without drivers
+// of GPUs there is nothing to weigh.
+func deviceFor(g *ir.Graph) (*Device, error) {
+	if !slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External }) {
+		return bestDevice()
+	}
+	limit := startTime
+	if started.Load() {
+		limit = launchTime
+	}
+	if work, ok := workOf(g); ok && work/slowest <= limit.Seconds() {
+		return processor()
+	}
+	return bestDevice()
+}
+
+// workOf is how many elements and multiply-adds a graph computes; false where
+// sizes are not known yet.
+func workOf(g *ir.Graph) (float64, bool) {
+	total := 0.0
+	for _, n := range g.Nodes {
+		elements, ok := n.Shape.Numel().Const()
+		if !ok {
+			return 0, false
+		}
+		work := float64(elements)
+		for _, in := range n.In {
+			read, ok := in.Shape.Numel().Const()
+			if !ok {
+				return 0, false
+			}
+			work = max(work, float64(read))
+		}
+		switch n.Op {
+		case ir.MatMul:
+			k, _ := n.In[0].Shape[len(n.In[0].Shape)-1].Const()
+			work = max(work, float64(elements)*float64(k))
+		case ir.Conv, ir.Attention, ir.AttentionGrad, ir.Sort: // more than their operands tell
+			return 0, false
+		}
+		total += work
+	}
+	return total, true
+}

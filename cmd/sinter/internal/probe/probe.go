@@ -1,0 +1,296 @@
+// Package probe finds out what drivers have to offer without calling them: a
+// child process does, since a driver may hang or crash. What it learned is kept
+// on disk until a driver or what it depends on changes.
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sinterml/sinter/internal/device"
+)
+
+// Result is what is known of a device.
+type Result struct {
+	device.Entry
+	Checked bool   // it was asked to compute something
+	Fault   string // and what went wrong with that
+}
+
+// Works tells whether the device is there and computed what it should have.
+func (r *Result) Works() bool { return r.Reason == "" && r.Checked && r.Fault == "" }
+
+// Prober asks drivers. The zero value but for Command works, and keeps nothing.
+type Prober struct {
+	// Command makes the child, which is to call Child for the drivers of a kind;
+	// all says that software devices are to be checked too.
+	Command func(kind string, all bool) *exec.Cmd
+	Limit   time.Duration // that the child may take; 0: Limit
+	Dir     string        // where results are kept; "": nowhere
+	Memory  *sync.Map     // where they are kept within the process; nil: nowhere
+}
+
+// Limit is what a child may take. Drivers of machines with many GPUs take
+// seconds to start.
+const Limit = 15 * time.Second
+
+// Kept is what was learned earlier, if nothing has changed since, or else
+// Fresh.
+func (p *Prober) Kept(ctx context.Context, d device.Driver, all bool) ([]Result, error) {
+	if rs, ok := p.load(d); ok && (!all || allChecked(rs)) {
+		return rs, nil
+	}
+	return p.Fresh(ctx, d, all)
+}
+
+func anyFault(rs []Result) bool {
+	return slices.ContainsFunc(rs, func(r Result) bool { return r.Fault != "" })
+}
+
+func allChecked(rs []Result) bool {
+	return !slices.ContainsFunc(rs, func(r Result) bool { return r.Reason == "" && !r.Checked })
+}
+
+// Fresh asks the drivers of a kind. Whatever they do, there is a result; the
+// only error is that of ctx.
+func (p *Prober) Fresh(ctx context.Context, d device.Driver, all bool) ([]Result, error) {
+	before := stampsOf(d.Watch)
+	a := p.ask(ctx, d.Name, all)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// What changed meanwhile is asked for again next time.
+	p.save(d, record{Time: time.Now(), Stamps: append(before, stampsOf(a.loaded)...), Environment: environment(d), Results: a.results, Failed: a.failed || anyFault(a.results)})
+	return a.results, nil
+}
+
+// answer is what came of asking.
+type answer struct {
+	results []Result
+	loaded  []string // libraries that the drivers are made of
+	failed  bool     // the child did not get to its end
+}
+
+func (p *Prober) ask(ctx context.Context, kind string, all bool) answer {
+	limit := p.Limit
+	if limit == 0 {
+		limit = Limit
+	}
+	c := p.Command(kind, all)
+	out, complaints := &bounded{limit: maxOutput}, &bounded{limit: maxOutput}
+	c.Stdout, c.Stderr = out, complaints
+	err := runFor(ctx, c, limit)
+	var a answer
+	ended := parse(out.bytes(), &a)
+	if ended {
+		return a
+	}
+	a.failed = true
+	reason := Reason(err, limit, complaints.bytes())
+	const remedy = "update or remove it; other devices are not concerned"
+	if len(a.results) == 0 {
+		a.results = []Result{{Entry: device.Absent(kind, &device.MissingError{Reason: "the driver " + reason, Remedy: remedy})}}
+		return a
+	}
+	fault := "the driver " + reason + " while it computes"
+	for i := range a.results { // it listed devices, and failed at the first that it had not finished with
+		if r := &a.results[i]; r.Reason == "" && !r.Checked && (all || !r.Software) {
+			r.Checked, r.Fault = true, fault
+			fault = "not checked: another device of its driver failed"
+		}
+	}
+	return a
+}
+
+// runFor runs a command for no longer than the limit. One that cannot even be
+// killed, as its driver hangs in the kernel, is left behind.
+func runFor(ctx context.Context, c *exec.Cmd, limit time.Duration) error {
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("could not be asked: %w", err)
+	}
+	ended := make(chan error, 1)
+	c.WaitDelay = time.Second
+	go func() { ended <- c.Wait() }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var err error
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timer.C:
+		err = errHangs
+	}
+	_ = c.Process.Kill()
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Second):
+	}
+	return err
+}
+
+var errHangs = errors.New("hangs")
+
+// Reason says how a child ended that did not get to its end, with the last
+// words of the driver.
+func Reason(err error, limit time.Duration, complaints []byte) string {
+	words, fault := crash(complaints)
+	var exit *exec.ExitError
+	var reason string
+	switch {
+	case errors.Is(err, errHangs):
+		reason = fmt.Sprintf("does not answer within %v", limit)
+	case fault != "":
+		reason = "crashes: " + fault
+	case errors.As(err, &exit):
+		reason = "ends the program that opens it: " + exit.ProcessState.String()
+	case err != nil:
+		return err.Error()
+	default:
+		reason = "ends the program that opens it"
+	}
+	if words != "" {
+		reason += ", after saying: " + words
+	}
+	return reason
+}
+
+// crash takes what a process of Go wrote when it ended apart: the signal, and
+// the line before, which is the driver's.
+func crash(complaints []byte) (words, signal string) {
+	for line := range strings.Lines(strings.ToValidUTF8(string(complaints), "?")) {
+		line = strings.TrimSpace(line)
+		text, sent := strings.CutPrefix(line, "[signal ")
+		switch {
+		case sent || strings.HasPrefix(line, "SIG"):
+			text, _, _ = strings.Cut(text, " code=")
+			return words, text
+		case line != "" && !strings.HasPrefix(line, "fatal error: ") && !strings.HasPrefix(line, "panic: ") && !strings.HasPrefix(line, "unexpected fault "):
+			runes := []rune(line)
+			words = string(runes[:min(len(runes), 200)])
+		}
+	}
+	return words, ""
+}
+
+// maxOutput bounds what a child is listened to.
+const maxOutput = 1 << 20
+
+// bounded keeps the first bytes that are written to it, and drops the others.
+type bounded struct {
+	limit int
+	mu    sync.Mutex // a child that was left behind still writes
+	b     bytes.Buffer
+}
+
+func (w *bounded) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.b.Write(p[:min(len(p), w.limit-w.b.Len())])
+	return len(p), nil
+}
+
+func (w *bounded) bytes() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return bytes.Clone(w.b.Bytes())
+}
+
+// mark begins the child's lines: drivers print on standard output too.
+const mark = "sinter-probe "
+
+// message is a line of the child. Each says one thing.
+type message struct {
+	Entries []device.Entry `json:",omitempty"` // all there are
+	Loaded  []string       `json:",omitempty"` // libraries, after listing
+	Checked string         `json:",omitempty"` // the name of a device
+	Fault   string         `json:",omitempty"` // of that
+	End     bool           `json:",omitempty"`
+}
+
+// parse reads what a child wrote, and tells whether it is all.
+func parse(out []byte, a *answer) (ended bool) {
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, maxOutput+1)
+	for lines.Scan() {
+		_, text, ours := strings.Cut(lines.Text(), mark)
+		var m message
+		if !ours || json.Unmarshal([]byte(text), &m) != nil {
+			continue
+		}
+		for _, e := range m.Entries {
+			a.results = append(a.results, Result{Entry: e})
+		}
+		for i := range a.results {
+			if r := &a.results[i]; m.Checked != "" && r.Name == m.Checked {
+				r.Checked, r.Fault = true, m.Fault
+			}
+		}
+		a.loaded = append(a.loaded, m.Loaded...)
+		ended = ended || m.End
+	}
+	return ended
+}
+
+// Child is the other side: it asks a driver, and checks each device that it has,
+// software only if all is set.
+func Child(w io.Writer, d device.Driver, all bool, check func(name string) error) error {
+	send := func(m message) error {
+		b, err := json.Marshal(m)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "\n%s%s\n", mark, b)
+		}
+		return err
+	}
+	entries := device.Entries(d)
+	// Before the checks, as what drivers compile is loaded too.
+	if err := send(message{Entries: entries, Loaded: loaded()}); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Reason != "" || e.Software && !all {
+			continue
+		}
+		m := message{Checked: e.Name}
+		if err := check(e.Name); err != nil {
+			m.Fault = err.Error()
+		}
+		if err := send(m); err != nil {
+			return err
+		}
+	}
+	return send(message{End: true})
+}
+
+// loaded lists the libraries in this process, where the system tells.
+func loaded() []string {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(maps)) {
+		i := strings.IndexByte(line, '/')
+		if i < 0 {
+			continue
+		}
+		if path := strings.TrimSpace(line[i:]); strings.Contains(path, ".so") && !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

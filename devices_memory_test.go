@@ -1,0 +1,46 @@
+package sinter_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter"
+)
+
+// A device with a limit: results that nobody has any more make way for others,
+// and what does not fit is an error that says how much there is.
+func TestMemoryLimit(t *testing.T) {
+	const size = 8 << 20
+	d, err := sinter.OpenWith("cpu", sinter.DeviceOptions{MemoryLimit: 3*size + size/2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx := sinter.WithDevice(t.Context(), d)
+	ones := func(bytes int) sinter.Tensor { return sinter.Ones(sinter.F32, sinter.N(bytes/4)) }
+	for i := range 10 { // each result is garbage once the next is asked for
+		if _, err := sinter.Eval(ctx, ones(size).Mul(sinter.Scalar(float64(i)))); err != nil {
+			t.Fatalf("result %d: %v", i, err)
+		}
+	}
+	if s := d.Stats(); s.Peak < size || s.Peak > 3*size+size/2 {
+		t.Errorf("%+v", s)
+	}
+	_, err = sinter.Eval(ctx, ones(4*size).Exp())
+	var full *sinter.OutOfMemoryError
+	if !errors.As(err, &full) || full.Size < 4*size || full.Limit != 3*size+size/2 || !strings.Contains(err.Error(), "32.0 MiB on cpu") {
+		t.Errorf("%v", err)
+	}
+	if err := d.TrimMemory(); err != nil || d.Stats().Cached != 0 {
+		t.Errorf("%v, %+v", err, d.Stats())
+	}
+	for _, o := range []sinter.DeviceOptions{{MemoryLimit: -1}} {
+		if _, err := sinter.OpenWith("cpu", o); err == nil {
+			t.Errorf("%+v", o)
+		}
+	}
+	if _, err := sinter.OpenWith("interp", sinter.DeviceOptions{MemoryLimit: 1}); err == nil || !strings.Contains(err.Error(), "cannot limit") {
+		t.Errorf("the referee: %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// A right operand that changes from run to run is packed by whoever needs it.
+// Each worker keeps what it has packed until the step ends, and takes tasks of
+// the same columns as long as there are any: so hardly a column is packed twice.
+
+// packedBytes is what a worker keeps at most; where that is not enough for a
+// task's columns, it packs each block anew.
+const packedBytes = 4 << 20
+
+// packedPart is what a worker has packed of B: blocks of columns and of k of one
+// task's part of the columns.
+type packedPart struct {
+	batch, col int
+	have       []bool // by block; nil: nothing is kept
+}
+
+// slots is the blocks of columns and of k in a task's part.
+func (p *gemmPlan) slots() int {
+	return ceilDiv(ceilDiv(p.panels, p.cParts), p.blockPanels) * p.kBlocks
+}
+
+// slotBytes is the room for one of them.
+func (p *gemmPlan) slotBytes() int { return 4 * p.blockPanels * p.width * p.maxK() }
+
+// keepsPacked tells whether a worker may need a block again, and has room for
+// all of a task's.
+func (s *gemmStep) keepsPacked() bool {
+	again := s.rowParts > 1 || s.batch > s.packedBatches() || s.kernel.finish != nil && s.kBlocks > 1 && s.rowPanels > s.blockRows
+	return again && s.slots()*s.slotBytes() <= packedBytes
+}
+
+// slot is where a block of B of a task's part is, and whether it has to be packed
+// first.
+func (s *gemmStep) slot(w *gemmWorker, part, b area, kb int) (at unsafe.Pointer, missing bool) {
+	have := &w.packed
+	if have.have == nil {
+		return w.b, true
+	}
+	batch := b.batch0 % s.packedBatches()
+	if have.batch != batch || have.col != part.col0 {
+		have.batch, have.col = batch, part.col0
+		clear(have.have)
+	}
+	i := (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb
+	missing, have.have[i] = !have.have[i], true
+	return unsafe.Add(w.b, i*s.slotBytes()), missing
+}
+
+// maxDealt bounds the parts of the columns, of all products, that a worker looks
+// for tasks in.
+const maxDealt = 64
+
+// deal has workers take tasks of their own columns first, where they pack them.
+func (s *gemmStep) deal(packB bool) {
+	s.left.Store(int32(s.tasks()))
+	if parts := s.tasks() / s.rowParts; packB && s.rowParts > 1 && parts <= maxDealt {
+		s.taken = make([]atomic.Int32, parts)
+	}
+}
+
+// take gives a worker its next task: of its own columns, or else of the next
+// that have any left. There is one, as every task is asked for once.
+func (s *gemmStep) take(worker int) (task int) {
+	parts := len(s.taken)
+	part := worker * parts / len(s.workers)
+	for {
+		if int(s.taken[part].Load()) < s.rowParts {
+			if n := int(s.taken[part].Add(1)) - 1; n < s.rowParts {
+				return part*s.rowParts + n
+			}
+		}
+		part = (part + 1) % parts
+	}
+}
+
+// done notes that a task is; behind the last one the step is as new.
+func (s *gemmStep) done() {
+	if s.left.Add(-1) > 0 {
+		return
+	}
+	s.left.Store(int32(s.tasks()))
+	for i := range s.taken {
+		s.taken[i].Store(0)
+	}
+	for i := range s.workers {
+		clear(s.workers[i].packed.have)
+	}
+}

@@ -1,0 +1,87 @@
+package cpu
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/jit"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// A step that many workers share gives the bits of one worker, also when it runs
+// again on other numbers: what was packed for the last run is not used.
+func TestGemmPackedAgain(t *testing.T) {
+	for _, c := range []gemmCase{
+		{size: gemmSize{1, 400, 330, 130}, x: "plain", y: "plain", out: "plain"},
+		{size: gemmSize{1, 330, 200, 1100}, x: "transposed", y: "plain", out: "bias"},
+		{size: gemmSize{2, 500, 150, 600}, x: "plain", y: "transposed", out: "gelu"},
+		{size: gemmSize{2, 500, 40, 120}, x: "plain", y: "shared", out: "plain"},
+		{size: gemmSize{1, 600, 1300, 200}, x: "plain", y: "plain", out: "plain"},
+		{size: gemmSize{1, 300, 700, 300}, x: "transposed", y: "plain", out: "plain", dtype: "bf16"},
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, d := range gemmDevices(t) {
+				test := c.build(rand.New(rand.NewPCG(1, 2)))
+				k := test.compile(t, d)
+				alone, ours, endAlone := test.bindGuarded(t, d, k, 1, false)
+				defer endAlone()
+				for workers := 2; workers <= 3; workers++ {
+					step, theirs, end := test.bindGuarded(t, d, k, workers, false)
+					if s, ok := step.(*gemmStep); ok && s.taken == nil && s.batch == 1 {
+						t.Errorf("%v: %d tasks come in order", d.isa, s.tasks())
+					}
+					for run := range 3 {
+						rng := rand.New(rand.NewPCG(uint64(run), 3))
+						for i, p := range test.g.Params {
+							if p.Use == loop.Read {
+								copy(ours[i].Bytes(), randomElements(rng, p.DType, len(ours[i].Bytes())/p.DType.Size(), false))
+								copy(theirs[i].Bytes(), ours[i].Bytes())
+							}
+						}
+						for _, s := range []struct {
+							step    jit.Step
+							workers int
+						}{{alone, 1}, {step, workers}} {
+							if err := d.pool.RunSteps(context.Background(), []jit.Step{s.step}, s.workers); err != nil {
+								t.Fatal(err)
+							}
+						}
+						for i := range ours {
+							if !slices.Equal(ours[i].Bytes(), theirs[i].Bytes()) {
+								t.Fatalf("%v: %d workers, run %d: %s differs", d.isa, workers, run, test.g.Params[i].Name)
+							}
+						}
+					}
+					end()
+				}
+			}
+		})
+	}
+}
+
+// Every task is dealt once, to whoever asks.
+func TestGemmDeal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		s := &gemmStep{workers: make([]gemmWorker, 1+rng.IntN(5))}
+		s.gemmPlan = gemmPlan{gemmSize: gemmSize{batch: 1 + rng.IntN(3)}, batchPart: 1, rowPanels: 99, panels: 99, rowParts: 2 + rng.IntN(9), cParts: 1 + rng.IntN(6)}
+		s.deal(true)
+		for round := range 2 {
+			var seen []int
+			for range s.tasks() {
+				seen = append(seen, s.take(rng.IntN(len(s.workers))))
+			}
+			for range seen {
+				s.done()
+			}
+			slices.Sort(seen)
+			for i, task := range seen {
+				if task != i {
+					t.Fatalf("%+v: round %d deals %v", s.gemmPlan, round, seen)
+				}
+			}
+		}
+	}
+}

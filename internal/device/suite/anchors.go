@@ -1,0 +1,147 @@
+package suite
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// matMulCases multiplies every dtype, by operands in all views, with work
+// before and after the product.
+func matMulCases() []*Case {
+	m, k, n := ir.Sym("M", 0, 4096), ir.Sym("K", 0, 4096), ir.Sym("N", 0, 4096)
+	sizes := []ir.Env{{"M": 5, "K": 7, "N": 9}, {"M": 0, "K": 3, "N": 4}, {"M": 3, "K": 0, "N": 4}, {"M": 3, "K": 4, "N": 0},
+		{"M": 1, "K": 1, "N": 1}, {"M": 1, "K": 40, "N": 33}, {"M": 33, "K": 17, "N": 65}}
+	var all []*Case
+	for _, d := range takes(ir.MatMul, ir.Attr{}, 2, 2, 2) {
+		all = append(all, &Case{Name: fmt.Sprintf("matmul %v", d), Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+			var outs []*ir.Node
+			for v := range views {
+				outs = append(outs, b.Add(ir.MatMul, ir.Attr{}, b.view(v, d, Ordinary, m, k), b.view(2*v, d, Ordinary, k, n)))
+			}
+			return append(outs, b.Add(ir.MatMul, ir.Attr{}, b.Input(d, Special, m, k), b.Input(d, Ordinary, k, n)))
+		}}, &Case{Name: fmt.Sprintf("matmul batched %v", d), Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+			batch := ir.Shape{ir.N(2), ir.N(3)}
+			x := b.Input(d, Ordinary, append(batch[:2:2], m, k)...)
+			y := b.Input(d, Ordinary, append(batch[:2:2], n, k)...)
+			one := b.Add(ir.Expand, ir.Attr{Shape: append(batch[:2:2], k, n)}, b.Input(d, Ordinary, ir.N(1), ir.N(1), k, n))
+			return []*ir.Node{
+				b.Add(ir.MatMul, ir.Attr{}, x, b.Add(ir.Permute, ir.Attr{Axes: []int{0, 1, 3, 2}}, y)),
+				b.Add(ir.MatMul, ir.Attr{}, x, one),
+			}
+		}})
+	}
+	return append(all, layerCase("linear layer", m, sizes[:1], 7, 9), layerCase("linear layer wide", m,
+		[]ir.Env{{"M": 1}, {"M": 0}, {"M": 13}, {"M": 70}}, 300, 130))
+}
+
+// layerCase is a linear layer with its activation and a residual, twice: the
+// weight stored as it is used, and stored the other way.
+func layerCase(name string, m ir.Dim, sizes []ir.Env, width, out int) *Case {
+	return &Case{Name: name, Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+		x := b.Input(ir.F32, Ordinary, m, ir.N(width))
+		shape := ir.Shape{m, ir.N(out)}
+		layer := func(w *ir.Node) *ir.Node {
+			bias := b.Add(ir.Expand, ir.Attr{Shape: shape}, b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(1), ir.N(out)))
+			y := gelu(b, b.Add(ir.Add, ir.Attr{}, b.Add(ir.MatMul, ir.Attr{}, x, w), bias), shape...)
+			return b.Add(ir.Add, ir.Attr{}, y, b.Input(ir.F32, Ordinary, shape...))
+		}
+		stored := b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(width), ir.N(out))
+		other := b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, b.Leaf(ir.Bound, ir.F32, Ordinary, ir.N(out), ir.N(width)))
+		return []*ir.Node{layer(stored), layer(other)}
+	}, Flops: func(env ir.Env) float64 { return 4 * float64(env["M"]*width*out) }}
+}
+
+// convCases has one and two spatial axes, strides, dilation, padding, groups.
+func convCases() []*Case {
+	var all []*Case
+	for _, d := range takes(ir.Conv, ir.Attr{Conv: &ir.ConvAttr{Stride: []int{1}, Dilation: []int{1}, Before: []int{0}, After: []int{0}, Groups: 1}}, 2, 1, 1, 1) {
+		all = append(all, &Case{Name: fmt.Sprintf("conv %v", d), Sizes: []ir.Env{{"N": 2}, {"N": 0}, {"N": 1}, {"N": 5}}, Build: func(b *Builder) []*ir.Node {
+			conv := func(x, w *ir.Node, stride, dilation, before, after, groups int) *ir.Node {
+				spatial := 0
+				if b.err == nil {
+					spatial = len(x.Shape) - 2
+				}
+				c := &ir.ConvAttr{Groups: groups}
+				for range spatial {
+					c.Stride, c.Dilation = append(c.Stride, stride), append(c.Dilation, dilation)
+					c.Before, c.After = append(c.Before, before), append(c.After, after)
+				}
+				return b.Add(ir.Conv, ir.Attr{Conv: c}, x, w)
+			}
+			line := b.Input(d, Ordinary, rows, ir.N(4), ir.N(11))
+			image := b.Input(d, Ordinary, rows, ir.N(3), ir.N(7), ir.N(6))
+			turned := b.Add(ir.Permute, ir.Attr{Axes: []int{0, 3, 1, 2}}, b.Input(d, Ordinary, rows, ir.N(7), ir.N(6), ir.N(3)))
+			w := b.Leaf(ir.Weight, d, Ordinary, ir.Static(5, 3, 3, 2)...)
+			return []*ir.Node{
+				conv(line, b.Leaf(ir.Weight, d, Ordinary, ir.Static(6, 4, 3)...), 1, 1, 0, 0, 1),
+				conv(line, b.Leaf(ir.Weight, d, Ordinary, ir.Static(6, 2, 3)...), 2, 2, 1, 2, 2),
+				conv(line, b.Leaf(ir.Weight, d, Ordinary, ir.Static(4, 1, 1)...), 3, 1, 0, 0, 4),
+				conv(image, w, 1, 1, 0, 0, 1), conv(image, w, 2, 1, 1, 1, 1), conv(turned, w, 1, 2, 2, 1, 1),
+			}
+		}})
+	}
+	return all
+}
+
+func both(b *Builder, n *ir.Node) []*ir.Node {
+	return []*ir.Node{b.Add(ir.Get, ir.Attr{}, n), b.Add(ir.Get, ir.Attr{Out: 1}, n)}
+}
+
+// orderCases sorts and scans along both axes, with equals, NaN and infinities.
+func orderCases() []*Case {
+	var all []*Case
+	for _, d := range takes(ir.Sort, ir.Attr{Axes: []int{0}}, 1, 3) {
+		all = append(all, &Case{Name: fmt.Sprintf("sort %v", d), Sizes: planes, Exact: true, Build: func(b *Builder) []*ir.Node {
+			var outs []*ir.Node
+			for v := range views {
+				outs = append(outs, both(b, b.Add(ir.Sort, ir.Attr{Axes: []int{v % 2}, Descending: v%3 == 0}, b.view(v, d, Special, rows, cols)))...)
+			}
+			return append(outs, both(b, b.Add(ir.Sort, ir.Attr{Axes: []int{1}}, b.Input(d, Given(1, 0, 3, 1, 0), rows, cols)))...)
+		}})
+	}
+	for _, mode := range []string{"sum", "prod", "max"} {
+		for _, d := range takes(ir.Scan, ir.Attr{Axes: []int{0}, Mode: mode}, 1, 3) {
+			fill := Special
+			if mode == "prod" {
+				fill = reduceFill(ir.ReduceProd, d)
+			}
+			all = append(all, &Case{Name: fmt.Sprintf("scan %s %v", mode, d), Sizes: planes, Build: func(b *Builder) []*ir.Node {
+				var outs []*ir.Node
+				for v := range views {
+					outs = append(outs, b.Add(ir.Scan, ir.Attr{Axes: []int{v % 2}, Mode: mode}, b.view(v, d, fill, rows, cols)))
+				}
+				return outs
+			}})
+		}
+	}
+	return all
+}
+
+// segmentCases cuts rows into segments, some empty.
+func segmentCases() []*Case {
+	batch := ir.Sym("B", 0, 64)
+	sizes := []ir.Env{{"N": 7, "M": 3, "B": 3}, {"N": 0, "M": 3, "B": 0}, {"N": 0, "M": 3, "B": 2}, {"N": 1, "M": 1, "B": 1}, {"N": 40, "M": 17, "B": 6}}
+	offsets := func(b *Builder) *ir.Node { return b.Input(ir.I32, Offsets(rows), batch.Plus(1)) }
+	all := []*Case{{Name: "segmentids", Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+		ids := b.Add(ir.SegmentIDs, ir.Attr{Shape: ir.Shape{rows}}, offsets(b))
+		return []*ir.Node{ids, b.Add(ir.Add, ir.Attr{}, ids, ids)}
+	}}}
+	for _, mode := range []string{"sum", "max"} {
+		for _, d := range ir.DTypes() {
+			a := ir.Attr{Mode: mode}
+			if !fits(ir.SegmentReduce, a, ir.Type{DType: d, Shape: ir.Static(3)}, ir.Type{DType: ir.I32, Shape: ir.Static(2)}) {
+				continue
+			}
+			all = append(all, &Case{Name: fmt.Sprintf("segmentreduce %s %v", mode, d), Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+				o := offsets(b)
+				var outs []*ir.Node
+				for v := range views {
+					outs = append(outs, b.Add(ir.SegmentReduce, a, b.view(v, d, Special, rows, cols), o))
+				}
+				return append(outs, b.Add(ir.SegmentReduce, a, b.Input(d, Ordinary, rows), o))
+			}})
+		}
+	}
+	return all
+}

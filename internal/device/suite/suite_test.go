@@ -1,0 +1,100 @@
+package suite
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Every operation has cases, and every dtype that its first operand may have
+// is among them, in the short suite too.
+func TestEveryOperationHasCases(t *testing.T) {
+	t.Run("all", func(t *testing.T) { coverage(t, Cases()) })
+	t.Run("short", func(t *testing.T) { coverage(t, Short()) })
+}
+
+func coverage(t *testing.T, cases []*Case) {
+	seen := map[ir.Op]map[ir.DType]bool{}
+	names := map[string]bool{}
+	for _, c := range cases {
+		if names[c.Name] {
+			t.Errorf("two cases are named %q", c.Name)
+		}
+		names[c.Name] = true
+		g, _, err := c.Graph()
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		for _, n := range g.Nodes {
+			d := n.DType
+			if len(n.In) > 0 {
+				d = n.In[0].DType
+			}
+			if n.Op == ir.Where {
+				d = n.DType
+			}
+			if seen[n.Op] == nil {
+				seen[n.Op] = map[ir.DType]bool{}
+			}
+			seen[n.Op][d] = true
+		}
+	}
+	for _, op := range ir.Ops() {
+		if len(seen[op]) == 0 {
+			t.Errorf("%v has no case", op)
+		}
+		if !op.Pointwise() && op.Class() != ir.ClassReduce && op.Class() != ir.ClassMovement {
+			continue
+		}
+		for _, d := range ir.DTypes() {
+			if takesFirst(op, d) && !seen[op][d] {
+				t.Errorf("%v has no case on %v", op, d)
+			}
+		}
+	}
+}
+
+// takesFirst tells whether op accepts operands of type d.
+func takesFirst(op ir.Op, d ir.DType) bool {
+	x := ir.Type{DType: d, Shape: ir.Static(2, 2)}
+	attrs := map[ir.Op]ir.Attr{
+		ir.Cast: {DType: ir.F32}, ir.Bitcast: {DType: d}, ir.Reshape: {Shape: ir.Static(4)}, ir.Permute: {Axes: []int{1, 0}},
+		ir.Expand: {Shape: ir.Static(2, 2)}, ir.Pad: {Before: ir.Static(0, 0), After: ir.Static(0, 0)},
+		ir.Slice:  {Starts: ir.Static(0, 0), Steps: []int{1, 1}, Shape: ir.Static(1, 1)},
+		ir.Window: {Axes: []int{0}, Size: 1, Stride: 1, Dilation: 1},
+	}
+	a, ok := attrs[op]
+	if !ok {
+		a = ir.Attr{Axes: []int{0}}
+	}
+	in := slices.Repeat([]ir.Type{x}, map[ir.Class]int{ir.ClassBinary: 2, ir.ClassTernary: 3}[op.Class()])
+	if len(in) == 0 {
+		in = []ir.Type{x}
+	}
+	if op == ir.Where {
+		in[0].DType = ir.Bool
+	}
+	return fits(op, a, in...)
+}
+
+// The cases themselves may be wrong.
+func TestErrorsOfCases(t *testing.T) {
+	for name, c := range map[string]*Case{
+		"does not fit": {Name: "x", Build: func(b *Builder) []*ir.Node { return []*ir.Node{b.Add(ir.Neg, ir.Attr{}, b.Input(ir.Bool, Ordinary))} }},
+		"fails unasked": {Name: "x", Build: func(b *Builder) []*ir.Node {
+			return []*ir.Node{b.Add(ir.IDiv, ir.Attr{}, b.Input(ir.I32, Given(1)), b.Input(ir.I32, Given(0)))}
+		}},
+		"does not fail": {Name: "x", Fails: anyError, Build: func(b *Builder) []*ir.Node { return []*ir.Node{b.Input(ir.I32, Given(1))} }},
+	} {
+		if _, _, err := c.Prepare(); err == nil {
+			t.Errorf("a case that %s is prepared", name)
+		}
+	}
+	if err := wantIndex(device.IndexError{})(errors.New("no index")); err == nil {
+		t.Error("any error is an index error")
+	}
+}

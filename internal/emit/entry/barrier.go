@@ -1,0 +1,115 @@
+package entry
+
+import (
+	"maps"
+
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Barriers finds where the work-items of a group must wait for each other. An
+// emitter tells it of the statements that stand outside of Item loops, in
+// program order: of each before it is written, and of each loop but Item loops
+// where its body begins and ends.
+type Barriers struct {
+	k     *Kernel
+	open  pending   // since all work-items were last at one place
+	outer []pending // before the loops around
+}
+
+// Wait says what work-items wait for.
+type Wait uint8
+
+const (
+	Nothing Wait = iota
+	Shared       // memory near the group
+	All          // buffers too
+)
+
+// pending is what work-items may have read and written, by param.
+type pending struct{ reads, writes map[int]bool }
+
+func newPending() pending { return pending{map[int]bool{}, map[int]bool{}} }
+
+func (p pending) add(o pending) {
+	maps.Copy(p.reads, o.reads)
+	maps.Copy(p.writes, o.writes)
+}
+
+// NewBarriers begins with the statements of k.
+func NewBarriers(k *Kernel) *Barriers { return &Barriers{k: k, open: newPending()} }
+
+// accesses are those of statements to params that the kernel both reads and
+// writes, or writes from several places.
+func (b *Barriers) accesses(body []loop.Stmt) pending {
+	p := newPending()
+	k := loop.Kernel{Body: body}
+	k.WalkExprs(func(e *loop.Expr) {
+		if e.Kind == loop.KindLoad && b.k.Work.Params[e.Param].Use != loop.Read {
+			p.reads[e.Param] = true
+		}
+	})
+	var stores func(body []loop.Stmt)
+	stores = func(body []loop.Stmt) {
+		for _, s := range body {
+			switch s := s.(type) {
+			case *loop.Loop:
+				stores(s.Body)
+			case *loop.Store:
+				p.writes[s.Param] = true
+			}
+		}
+	}
+	stores(body)
+	return p
+}
+
+// Exchanges tells whether work-items of a group may read what others have
+// written to a param.
+func (b *Barriers) Exchanges(param int) bool {
+	p := b.accesses(b.k.Work.Body)
+	return p.reads[param] && p.writes[param]
+}
+
+// Before says what to wait for before s, where another work-item may still be
+// busy with memory that s uses. What is in a serial loop is looked at there.
+func (b *Barriers) Before(s loop.Stmt) Wait {
+	now := b.accesses([]loop.Stmt{s})
+	if l, ok := s.(*loop.Loop); ok && l.Range != loop.Item {
+		now = b.accesses([]loop.Stmt{&loop.Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi}}) // of the bounds alone
+	}
+	wait := Nothing
+	meets := func(x, y map[int]bool) {
+		for p := range x {
+			switch {
+			case !y[p]:
+			case b.k.Work.Params[p].Use != loop.Scratch || !b.k.Near[p]:
+				wait = All
+			default:
+				wait = max(wait, Shared)
+			}
+		}
+	}
+	meets(now.reads, b.open.writes)
+	meets(now.writes, b.open.reads)
+	meets(now.writes, b.open.writes)
+	if wait != Nothing {
+		b.open = newPending()
+	}
+	b.open.add(now)
+	return wait
+}
+
+// Enter begins the body of a loop: the iteration before may still be going on.
+func (b *Barriers) Enter(body []loop.Stmt) {
+	before := newPending()
+	before.add(b.open)
+	b.outer = append(b.outer, before)
+	b.open.add(b.accesses(body))
+}
+
+// Leave ends it. It may have had no iteration.
+func (b *Barriers) Leave() {
+	last := len(b.outer) - 1
+	b.open.add(b.outer[last])
+	b.outer = b.outer[:last]
+}

@@ -1,0 +1,138 @@
+package entry
+
+import (
+	"cmp"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// Shape is what kernels for a device look like.
+type Shape struct {
+	// Items spreads the lanes of a group's work over so many work-items at most;
+	// 1: a processor, whose groups are one work-item with vectors, and whose
+	// caches need no memory of groups beside them.
+	Items int
+	Near  int // bytes of a kernel's scratch memory that lie close to its workers
+	Flat  int // work-items of a group whose iterations have nothing in common
+	// Product makes the entry point of a product, with the tile that is usual if
+	// none is given; nil: it is loops like all else.
+	Product func(name string, g *template.Gemm, t Tile) *Kernel
+	Tiles   []Tile // of products that are worth a try
+	// Strategy is the choice for the kernels that are made; zero: the heuristic's.
+	Strategy Strategy
+}
+
+// stripLanes is how many partial results a processor keeps of a sum.
+const stripLanes = 16
+
+// Kernel makes the entry point of loops.
+func (s Shape) Kernel(name string, k *loop.Kernel) *Kernel {
+	e := &Kernel{Entry: name, Strategy: s.Strategy}
+	g := loop.Grouping{Width: stripLanes}
+	if s.Items > 1 {
+		e.Items = cmp.Or(s.Strategy.Items, s.itemsFor(k))
+		g = loop.Grouping{Width: e.Items, Items: true}
+	}
+	e.Work = loop.Expand(loop.Grouped(loop.MoveBits(k), g))
+	if !e.Groups() {
+		e.Items = 1
+	}
+	s.place(e)
+	return e
+}
+
+// Gemm makes the entry point of a product.
+func (s Shape) Gemm(name string, g *template.Gemm) *Kernel {
+	if s.Product == nil {
+		return s.Kernel(name, spread(g.Loops()))
+	}
+	e := s.Product(name, g, s.Strategy.Tile)
+	e.Strategy = s.Strategy
+	s.place(e)
+	return e
+}
+
+// spread makes the serial loop in a Global one part of it: the iterations of
+// both are independent.
+func spread(k *loop.Kernel) *loop.Kernel {
+	outer := k.Body[0].(*loop.Loop)
+	flat := loop.Flatten(outer, outer.Body[0].(*loop.Loop))
+	flat.Range = loop.Global
+	return loop.Share(&loop.Kernel{Name: k.Name, Params: k.Params, Slots: k.Slots, Body: []loop.Stmt{flat}})
+}
+
+// GroupItems is how many work-items a group has where the kernel runs.
+func (s Shape) GroupItems(e *Kernel) int {
+	switch {
+	case e.Groups():
+		return e.Items
+	case e.Gemm != nil:
+		return 1
+	}
+	return cmp.Or(e.Strategy.Flat, s.Flat)
+}
+
+// place decides which scratch memory is near.
+func (s Shape) place(e *Kernel) {
+	e.Near = make([]bool, len(e.Work.Params))
+	if s.Strategy.Far {
+		return
+	}
+	left := s.Near
+	for i := len(e.Work.Params) - 1; i >= 0; i-- { // partial results come last and are used most
+		p := e.Work.Params[i]
+		n, ok := p.Len.Const()
+		if p.Use != loop.Scratch || !ok || n*p.DType.Size() > left || s.Items > 1 && e.Items == 1 {
+			continue
+		}
+		e.Near[i] = true
+		left -= n * p.DType.Size()
+	}
+}
+
+// itemsFor is a power of two: no more work-items than the longest loop over
+// lanes has lanes, if that is known.
+func (s Shape) itemsFor(k *loop.Kernel) int {
+	longest := 0
+	var look func(body []loop.Stmt)
+	look = func(body []loop.Stmt) {
+		for _, st := range body {
+			l, ok := st.(*loop.Loop)
+			if !ok {
+				continue
+			}
+			if l.Range != loop.Vector {
+				look(l.Body)
+				continue
+			}
+			longest = max(longest, lanes(l, s.Items))
+		}
+	}
+	look(k.Body)
+	n := min(16, s.Items)
+	for n < longest && 2*n <= s.Items {
+		n *= 2
+	}
+	return n
+}
+
+// lanes is how many a Vector loop has, most where that is not known.
+func lanes(l *loop.Loop, most int) int {
+	n, ok := l.Hi.AsInt()
+	if l.Lo == nil && ok {
+		return n
+	}
+	if l.Lo == nil && l.Hi.Kind == loop.KindSize {
+		if _, hi := l.Hi.Size.Bounds(); hi < int64(most) {
+			return int(hi)
+		}
+	}
+	if l.Hi.Kind == loop.KindApply && l.Hi.Op == ir.Min && l.Lo != nil { // a block of a longer loop
+		if n, ok := loop.SubIndex(l.Hi.Args[0], l.Lo).AsInt(); ok {
+			return n
+		}
+	}
+	return most
+}

@@ -1,0 +1,179 @@
+package native
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// Node is an expression with what emission wants to know about it. Equal
+// expressions share one node, so that lowering need not find them.
+type Node struct {
+	*loop.Expr
+	ID       int32
+	Operands []*Node
+	Deps     Deps
+	Readers  int  // by other nodes and statements
+	Acts     bool // an index that sets a status word is below: it must be computed
+	Need     int  // registers to compute it, after Sethi and Ullman
+	poly     *Poly
+}
+
+// Deps is what a value depends on, as sets of the kernel's loops (by
+// variable), locals and params.
+type Deps struct{ Vars, Locals, Params uint64 }
+
+func (d Deps) Or(x Deps) Deps {
+	return Deps{d.Vars | x.Vars, d.Locals | x.Locals, d.Params | x.Params}
+}
+
+func (d Deps) Meets(x Deps) bool {
+	return d.Vars&x.Vars|d.Locals&x.Locals|d.Params&x.Params != 0
+}
+
+// nodeKey is equal for equal expressions.
+type nodeKey struct {
+	kind    loop.Kind
+	dtype   ir.DType
+	op      ir.Op
+	bits    uint64
+	size    string
+	v       *loop.Var
+	local   *loop.Local
+	param   int
+	slot    int
+	a, b, c int32
+}
+
+// Graph holds the nodes of one kernel.
+type Graph struct {
+	byExpr map[*loop.Expr]*Node
+	ByKey  map[nodeKey]*Node
+	Vars   map[*loop.Var]uint64
+	Locals map[*loop.Local]uint64
+	Plus   map[*loop.Var]int64 // constants that belong to variables from outside
+	Full   bool                // more loops, locals or params than a set holds
+}
+
+func NewGraph() *Graph {
+	return &Graph{
+		byExpr: map[*loop.Expr]*Node{}, ByKey: map[nodeKey]*Node{},
+		Vars: map[*loop.Var]uint64{}, Locals: map[*loop.Local]uint64{},
+	}
+}
+
+// BitOf gives each key a bit of its own.
+func BitOf[K comparable](g *Graph, m map[K]uint64, k K) uint64 {
+	b, ok := m[k]
+	if !ok {
+		g.Full = g.Full || len(m) >= 64
+		b = 1 << (len(m) & 63)
+		m[k] = b
+	}
+	return b
+}
+
+func (g *Graph) ParamBit(p int) uint64 {
+	g.Full = g.Full || p >= 64
+	return 1 << (p & 63)
+}
+
+// Node returns the node of x, which every expression of the kernel gets
+// before emission begins.
+func (g *Graph) Node(x *loop.Expr) *Node {
+	if n := g.byExpr[x]; n != nil {
+		return n
+	}
+	key := nodeKey{kind: x.Kind, dtype: x.DType}
+	args := make([]*Node, len(x.Args))
+	for i, a := range x.Args {
+		args[i] = g.Node(a)
+		*[]*int32{&key.a, &key.b, &key.c}[i] = args[i].ID + 1
+	}
+	var d Deps
+	switch x.Kind {
+	case loop.KindConst:
+		key.bits = x.Bits
+	case loop.KindSize:
+		key.size = x.Size.String()
+	case loop.KindVar:
+		key.v, d.Vars = x.Var, BitOf(g, g.Vars, x.Var)
+	case loop.KindLocal:
+		key.local, d.Locals = x.Local, BitOf(g, g.Locals, x.Local)
+	case loop.KindLoad:
+		key.param, d.Params = x.Param, g.ParamBit(x.Param)
+	case loop.KindIndex:
+		key.size, key.slot = x.Size.String(), x.Slot
+	case loop.KindApply:
+		key.op = x.Op
+	}
+	n := g.ByKey[key]
+	if n == nil {
+		n = &Node{Expr: x, ID: int32(len(g.ByKey)), Operands: args, Deps: d}
+		n.Acts = x.Kind == loop.KindIndex
+		for _, a := range args {
+			n.Deps = n.Deps.Or(a.Deps)
+			n.Acts = n.Acts || a.Acts
+			a.Readers++
+		}
+		n.Need = need(n)
+		g.ByKey[key] = n
+	}
+	g.byExpr[x] = n
+	return n
+}
+
+// need is the number of registers that computing n holds at once when the
+// operand that needs most goes first.
+func need(n *Node) int {
+	if n.Kind != loop.KindApply {
+		if n.Kind == loop.KindConst {
+			return 0
+		}
+		return 1
+	}
+	var each [3]int
+	for i, a := range n.Operands {
+		each[i] = a.Need
+	}
+	slices.SortFunc(each[:], func(a, b int) int { return cmp.Compare(b, a) })
+	most := 1
+	for i, x := range each[:len(n.Operands)] {
+		most = max(most, x+i)
+	}
+	return most
+}
+
+// Statements adds the readers by statements and collects what loops change.
+func (g *Graph) Statements(body []loop.Stmt, changes map[*loop.Loop]Deps) Deps {
+	var all Deps
+	use := func(x *loop.Expr) {
+		if x != nil {
+			g.Node(x).Readers++
+		}
+	}
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Loop:
+			use(s.Lo)
+			use(s.Hi)
+			d := g.Statements(s.Body, changes)
+			changes[s] = d
+			all = all.Or(d)
+		case *loop.Set:
+			use(s.Value)
+			all.Locals |= BitOf(g, g.Locals, s.Local)
+		case *loop.Acc:
+			use(s.Value)
+			all.Locals |= BitOf(g, g.Locals, s.Local)
+		case *loop.Store:
+			use(s.Index)
+			use(s.Value)
+			use(s.Valid)
+			all.Params |= g.ParamBit(s.Param)
+		}
+	}
+	return all
+}

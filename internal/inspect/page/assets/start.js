@@ -1,0 +1,5 @@
+// Last: all views are known.
+
+buildFrame();
+buildSearch();
+performance.mark("ready");
