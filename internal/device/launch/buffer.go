@@ -1,0 +1,132 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device"
+)
+
+// buffer is memory on the device, or the caller's where the device reads it.
+type buffer struct {
+	device *Device
+	size   int
+	mem    Memory
+	host   []byte // the caller's, nil for memory that the device owns
+	refs   atomic.Int64
+}
+
+// leastBytes are in every buffer of the driver: it has no empty ones, and kernels
+// may read, and ignore, the first element of any.
+const leastBytes = 64
+
+// Alloc gives memory of any contents.
+func (d *Device) Alloc(n int) (device.Buffer, error) {
+	if d.closed.Load() {
+		return nil, device.ErrClosed
+	}
+	return d.newBuffer(n)
+}
+
+func (d *Device) newBuffer(n int) (*buffer, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("%s: cannot allocate %d bytes", d.Kind, n)
+	}
+	mem, err := d.take(n)
+	if err != nil {
+		return nil, err
+	}
+	b := &buffer{device: d, size: n, mem: mem}
+	b.refs.Store(1)
+	return b, nil
+}
+
+// Import has the device read the caller's memory, or a copy of it where that
+// does not begin where elements may.
+func (d *Device) Import(p []byte) (device.Buffer, error) {
+	if d.closed.Load() {
+		return nil, device.ErrClosed
+	}
+	const widest = 8
+	if len(p) >= leastBytes && uintptr(unsafe.Pointer(unsafe.SliceData(p)))%widest == 0 {
+		mem, err := d.backend.Import(p)
+		if err != nil {
+			return nil, d.refused(len(p), err)
+		}
+		if mem != nil {
+			b := &buffer{device: d, size: len(p), mem: mem, host: p}
+			b.refs.Store(1)
+			return b, nil
+		}
+	}
+	b, err := d.newBuffer(len(p))
+	if err != nil {
+		return nil, err
+	}
+	if err := d.backend.Write(b.mem, 0, p); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Copy copies within the device, or between it and memory that the host can
+// address.
+func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.closed.Load() {
+		return device.ErrClosed
+	}
+	if dst.Size() != src.Size() {
+		return fmt.Errorf("%s: copy of %d bytes to %d", d.Kind, src.Size(), dst.Size())
+	}
+	to, near := dst.(*buffer)
+	from, own := src.(*buffer)
+	near, own = near && to.device == d, own && from.device == d
+	if near && to.refs.Load() <= 0 || own && from.refs.Load() <= 0 {
+		return device.ErrClosed
+	}
+	switch {
+	case near && to.host != nil:
+		return fmt.Errorf("%s: imported memory is not written", d.Kind)
+	case near && own:
+		return d.backend.Copy(to.mem, from.mem, dst.Size())
+	case near && (src.Bytes() != nil || src.Size() == 0):
+		return d.backend.Write(to.mem, 0, src.Bytes())
+	case own && (dst.Bytes() != nil || dst.Size() == 0):
+		return d.backend.Read(dst.Bytes(), from.mem, 0)
+	}
+	return fmt.Errorf("%s: copy from or to memory that the host cannot read", d.Kind)
+}
+
+// read gives the bytes of a buffer.
+func (b *buffer) read() ([]byte, error) {
+	if b.host != nil {
+		return b.host, nil
+	}
+	data := make([]byte, b.size)
+	return data, b.device.backend.Read(data, b.mem, 0)
+}
+
+func (b *buffer) Size() int     { return b.size }
+func (b *buffer) Bytes() []byte { return nil }
+func (b *buffer) Retain()       { b.refs.Add(1) }
+
+// Close frees the memory with the last reference, once nothing that was
+// enqueued uses it.
+func (b *buffer) Close() error {
+	switch n := b.refs.Add(-1); {
+	case n > 0:
+		return nil
+	case n < 0:
+		return device.ErrClosed
+	}
+	if b.host == nil {
+		b.device.unreserve(int64(b.size))
+	}
+	return b.mem.Close()
+}

@@ -1,0 +1,111 @@
+package clangtest
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/emit/cstyle"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// TestConformance runs the short suite in both languages on the processor, and
+// compiles its programs for AMD's GPUs and as Metal.
+func TestConformance(t *testing.T) {
+	if os.Getenv("SINTER_CI") == "" || testing.Short() {
+		t.Skip("compiling the suite takes a minute or two: set SINTER_CI, and leave out -short")
+	}
+	c := Find(t)
+	t.Run("HIP", func(t *testing.T) {
+		t.Parallel()
+		programs := run(t, c, cstyle.HIP)
+		for _, arch := range architectures {
+			t.Run(arch, func(t *testing.T) {
+				all(t, programs, func(text string) error {
+					kernels, err := c.HIP(context.Background(), arch, text)
+					report(t, kernels)
+					return err
+				})
+			})
+		}
+	})
+	t.Run("Metal", func(t *testing.T) {
+		t.Parallel()
+		all(t, run(t, c, cstyle.Metal), func(text string) error { return c.Metal(context.Background(), text) })
+	})
+}
+
+// architectures stand for the two families: for computing, and for graphics.
+var architectures = []string{"gfx90a", "gfx1100"}
+
+// run runs the suite and lists the texts of its programs.
+func run(t *testing.T, c *Clang, s *cstyle.Style) []string {
+	var seen []string
+	b := &Backend{Clang: c, Style: s, Seen: func(text string) { seen = append(seen, text) }}
+	d, err := launch.New(b, launch.Options{Kind: s.Name, Shape: GPU, Units: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, c := range suite.Short() {
+		g, _, err := c.Prepare()
+		if err == nil {
+			err = c.Run(context.Background(), d, device.Options{Check: true})
+		}
+		if lack := lacks(s, g); lack != "" {
+			if err == nil || !strings.Contains(err.Error(), lack) {
+				t.Errorf("%s: %v, want that it %s", c.Name, err, lack)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	return seen
+}
+
+// lacks is what the error says where the language has no type for a value.
+func lacks(s *cstyle.Style, g *ir.Graph) string {
+	for _, n := range g.Nodes {
+		if s.Types[n.DType] == "" {
+			return s.Name + " has no " + n.DType.String()
+		}
+	}
+	return ""
+}
+
+// all checks programs, two at a time.
+func all(t *testing.T, programs []string, check func(text string) error) {
+	var done sync.WaitGroup
+	slots := make(chan bool, 2)
+	for _, text := range programs {
+		slots <- true
+		done.Go(func() {
+			if err := check(text); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+			<-slots
+		})
+	}
+	done.Wait()
+}
+
+// report says what kernels take of a GPU. In products and attention no value may
+// lie in memory for want of a register.
+func report(t *testing.T, kernels []Usage) {
+	for _, k := range kernels {
+		template := strings.Contains(k.Kernel, "matmul") || strings.Contains(k.Kernel, "product") || strings.Contains(k.Kernel, "attention")
+		if template || k.Spills > 0 {
+			t.Logf("%s: %d registers, %d spilled, %d bytes of a work-item, %d of a group, %d scalars spilled", k.Kernel, k.Registers, k.Spills, k.Private, k.Shared, k.ScalarSpills)
+		}
+		if template && k.Spills > 0 {
+			t.Errorf("%s: %d registers are spilled", k.Kernel, k.Spills)
+		}
+	}
+}

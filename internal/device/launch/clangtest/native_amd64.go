@@ -1,0 +1,4 @@
+package clangtest
+
+// native lets the compiler use the processor's own FMA.
+var native = []string{"-march=native"}

@@ -1,0 +1,68 @@
+package launch
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/tune"
+	"github.com/sinterml/sinter/internal/diskcache"
+	"github.com/sinterml/sinter/internal/emit/entry"
+)
+
+// Options describe a device to New.
+type Options struct {
+	Kind      string // begins errors: "opencl"
+	Shape     entry.Shape
+	Units     int // compute units; 0: one
+	MaxGroups int // in one launch; 0: no bound that matters
+	// Kept has compiled programs, where the Backend is a Keeper; nil: none are
+	// kept.
+	Kept *diskcache.Cache
+}
+
+// Device runs programs on one device of a driver.
+type Device struct {
+	backend Backend
+	Options
+	nothing Memory // stands in for memory without elements
+	closed  atomic.Bool
+
+	tuned atomic.Pointer[tune.Store]
+
+	mu      sync.Mutex
+	memory  accounts
+	modules map[*module]bool // that are open
+}
+
+// defaultGroups are those of a launch where a device has no bound.
+const defaultGroups = 1 << 20
+
+// New makes a device, which owns b.
+func New(b Backend, o Options) (*Device, error) {
+	o.Units = max(o.Units, 1)
+	if o.MaxGroups == 0 {
+		o.MaxGroups = defaultGroups
+	}
+	nothing, err := b.Alloc(leastBytes)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return &Device{backend: b, Options: o, nothing: nothing}, nil
+}
+
+// KeepTuning says where choices for kernels are kept.
+func (d *Device) KeepTuning(s *tune.Store) { d.tuned.Store(s) }
+
+// Tuned is for how many kernels there is a choice.
+func (d *Device) Tuned() (int, error) { return d.tuned.Load().Len() }
+
+// Close ends what runs. Modules and buffers that are left keep their memory
+// until they are closed.
+func (d *Device) Close() error {
+	if d.closed.Swap(true) {
+		return device.ErrClosed
+	}
+	return errors.Join(d.nothing.Close(), d.backend.Close())
+}

@@ -1,0 +1,157 @@
+package launch
+
+import (
+	"errors"
+
+	"github.com/sinterml/sinter/internal/device"
+)
+
+// accounts count a device's memory.
+type accounts struct {
+	used  int64 // in buffers and in sessions that run
+	idle  int64 // in sessions that wait for their next run
+	peak  int64 // the most that was used
+	limit int64 // of both; 0: none
+}
+
+// Stats counts memory on the device.
+func (d *Device) Stats() device.MemStats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return device.MemStats{Allocated: d.memory.used, Cached: d.memory.idle, Peak: d.memory.peak}
+}
+
+// SetMemoryLimit bounds the memory that buffers and programs take together. What
+// they have already stays.
+func (d *Device) SetMemoryLimit(n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.memory.limit = n
+}
+
+// reserve counts n bytes that are about to be made, if the limit allows.
+func (d *Device) reserve(n int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := &d.memory
+	if a.limit > 0 && n > a.limit-a.used-a.idle {
+		return false
+	}
+	a.used += n
+	a.peak = max(a.peak, a.used)
+	return true
+}
+
+// unreserve counts n bytes that are given back.
+func (d *Device) unreserve(n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.memory.used -= n
+}
+
+// rest counts n bytes that wait for the next run; below 0, that run again.
+func (d *Device) rest(n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.memory.used -= n
+	d.memory.idle += n
+	d.memory.peak = max(d.memory.peak, d.memory.used)
+}
+
+// take makes memory and counts it. What only waits for later runs goes before
+// anything is refused.
+func (d *Device) take(n int) (Memory, error) {
+	mem, err := d.tryTake(n)
+	var full *device.OutOfMemoryError
+	if !errors.As(err, &full) || full.Cached == 0 {
+		return mem, err
+	}
+	if err := d.TrimMemory(); err != nil {
+		return nil, err
+	}
+	return d.tryTake(n)
+}
+
+func (d *Device) tryTake(n int) (Memory, error) {
+	if !d.reserve(int64(n)) {
+		return nil, d.full(n, nil)
+	}
+	mem, err := d.backend.Alloc(max(n, leastBytes))
+	if err == nil {
+		return mem, nil
+	}
+	d.unreserve(int64(n))
+	return nil, d.refused(n, err)
+}
+
+// refused is the error of a driver that does not give n bytes.
+func (d *Device) refused(n int, err error) error {
+	if lacking, ok := errors.AsType[interface {
+		error
+		OutOfMemory() bool
+	}](err); ok && lacking.OutOfMemory() {
+		return d.full(n, err)
+	}
+	return err
+}
+
+func (d *Device) full(n int, err error) error {
+	e := &device.OutOfMemoryError{Device: d.Kind, Size: int64(n), MemStats: d.Stats(), Err: err}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Limit = d.memory.limit
+	return e
+}
+
+// TrimMemory ends all sessions that wait for their next run.
+func (d *Device) TrimMemory() error {
+	d.mu.Lock()
+	var all []*module
+	for m := range d.modules {
+		all = append(all, m)
+	}
+	d.mu.Unlock()
+	var err error
+	for _, m := range all {
+		err = errors.Join(err, m.trim())
+	}
+	return err
+}
+
+// trim ends the idle sessions.
+func (m *module) trim() error {
+	m.mu.Lock()
+	idle := m.idle
+	m.idle = nil
+	m.mu.Unlock()
+	var err error
+	for _, s := range idle {
+		err = errors.Join(err, s.end(true))
+	}
+	return err
+}
+
+// end closes a session and counts what it held, which was idle or not.
+func (s *session) end(idle bool) error {
+	d := s.module.device
+	if idle {
+		d.rest(-s.held)
+	}
+	d.unreserve(s.held)
+	return s.close()
+}
+
+func (d *Device) enlist(m *module) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.modules == nil {
+		d.modules = map[*module]bool{}
+	}
+	d.modules[m] = true
+}
+
+func (d *Device) strike(m *module) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.modules, m)
+}

@@ -1,0 +1,191 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/schedule"
+)
+
+const (
+	// maxRuns bounds the runs of one program at a time, and so its memory; more
+	// wait.
+	maxRuns = 8
+	// maxIdle is how many sessions a program keeps for later runs.
+	maxIdle = 4
+)
+
+// module is a compiled program.
+type module struct {
+	device     *Device
+	graph      *ir.Graph // as it was handed in, leaves numbered
+	plan       *schedule.Plan
+	functions  []*function // of each kernel of the plan
+	conditions compile.Conditions
+	share      bool // temps share memory
+	source     string
+	program    Program
+	info       device.Info
+	refs       atomic.Int64 // one for the owner, one for each run
+	closed     atomic.Bool
+	slots      chan struct{}
+
+	mu   sync.Mutex
+	idle []*session // the one that ended last comes last
+}
+
+func (m *module) Info() device.Info { return m.info }
+
+// Close frees the program once no run uses it.
+func (m *module) Close() error {
+	if m.closed.Swap(true) {
+		return device.ErrClosed
+	}
+	return m.release()
+}
+
+// retain keeps the program until release; it is false where that has been
+// freed.
+func (m *module) retain() bool {
+	for {
+		n := m.refs.Load()
+		if n == 0 || m.closed.Load() {
+			return false
+		}
+		if m.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (m *module) release() error {
+	if m.refs.Add(-1) > 0 {
+		return nil
+	}
+	m.device.strike(m)
+	return errors.Join(m.trim(), m.program.Close())
+}
+
+// done is a run that has ended.
+type done struct{ err error }
+
+func (d done) Wait(context.Context) error { return d.err }
+
+// Submit runs b: its kernels are enqueued one after another, and waited for
+// together.
+func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, error) {
+	if d.closed.Load() {
+		return nil, device.ErrClosed
+	}
+	m, ok := b.Module.(*module)
+	if !ok || m.device != d {
+		return nil, fmt.Errorf("%s: the program was compiled for another device", d.Kind)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !m.retain() {
+		return nil, device.ErrClosed
+	}
+	defer func() { _ = m.release() }() // nothing that was enqueued is left
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return done{m.run(ctx, b)}, nil
+}
+
+// run runs the program once.
+func (m *module) run(ctx context.Context, b *device.Bound) error {
+	s, err := m.session(b.Env)
+	if err != nil {
+		return err
+	}
+	if b.Tune != nil {
+		err = s.tune(ctx, b)
+	} else {
+		err = s.run(b)
+	}
+	var division *device.DivisionError
+	if err == nil || errors.As(err, &division) {
+		m.keep(s)
+	} else {
+		err = errors.Join(err, s.end(false))
+	}
+	if division != nil {
+		return compile.FindDivision(ctx, m.device, m.graph, b)
+	}
+	return err
+}
+
+// session takes an idle one for these sizes or makes one.
+func (m *module) session(env ir.Env) (*session, error) {
+	m.mu.Lock()
+	for i, s := range m.idle {
+		if sameSizes(s.env, env) {
+			m.idle = append(m.idle[:i], m.idle[i+1:]...)
+			m.mu.Unlock()
+			m.device.rest(-s.held)
+			return s, nil
+		}
+	}
+	m.mu.Unlock()
+	if err := m.conditions.Sizes(env); err != nil {
+		return nil, err
+	}
+	return m.newSession(env)
+}
+
+func sameSizes(a, b ir.Env) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, ok := b[k]; !ok || w != v {
+			return false
+		}
+	}
+	return true
+}
+
+// keep makes the session idle, in the place of the one that has waited longest
+// if there are enough.
+func (m *module) keep(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.device.rest(s.held)
+	if len(m.idle) == maxIdle {
+		old := m.idle[0]
+		m.idle = m.idle[1:]
+		_ = old.end(true)
+	}
+	m.idle = append(m.idle, s)
+}
+
+// indexError tells which index was outside: a kernel has only told that one was.
+func (s *session) indexError(b *device.Bound, k *schedule.Kernel, slot int) error {
+	check := k.Checks[slot]
+	if check.Buffer < 0 {
+		return &device.DivisionError{Op: check.Op.String(), At: -1}
+	}
+	size, err := check.Size.Eval(s.env)
+	if err != nil {
+		return err
+	}
+	at := s.places[check.Buffer]
+	data := make([]byte, at.size)
+	if at.buffer != nil && at.buffer.host != nil {
+		data = at.buffer.host
+	} else if err := s.module.device.backend.Read(data, at.mem, at.offset); err != nil {
+		return fmt.Errorf("looking for a wrong index: %w", err)
+	}
+	return compile.FindIndex(check.Op, s.module.plan.Buffers[check.Buffer].DType, data, size)
+}

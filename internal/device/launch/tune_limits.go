@@ -1,0 +1,187 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/tune"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// limitsLast is how long limits are believed. A busy machine seems slower than it
+// is: of two measurements the faster counts.
+const limitsLast = time.Hour
+
+// limits are what the device can do at most: as kept, or measured now.
+func (d *Device) limits(ctx context.Context) (tune.Limits, error) {
+	store := d.tuned.Load()
+	kept := store.Limits()
+	if age := time.Since(kept.Measured); age >= 0 && age < limitsLast {
+		return kept, nil
+	}
+	l, err := d.measure(ctx)
+	if err != nil {
+		return l, err
+	}
+	l.Rate = max(l.Rate, kept.Rate)
+	for i, b := range kept.Bandwidth {
+		if i < len(l.Bandwidth) && l.Bandwidth[i].Bytes == b.Bytes {
+			l.Bandwidth[i].Rate = max(l.Bandwidth[i].Rate, b.Rate)
+		}
+	}
+	return l, store.Add(ctx, l, nil)
+}
+
+const (
+	limitRow = 1024 // elements of a row of what is measured
+	// footprints of copies, of both ends: from what any cache has to what few have.
+	leastFootprint, mostFootprint = 256 << 10, 64 << 20
+	limitRounds                   = 9
+)
+
+// chains are of how many multiply-adds on an element, over how many rows. A
+// processor is at its best with short ones, of which it has many under way, in
+// its first caches; a GPU with many long ones.
+var chains = []struct{ links, rows int }{{16, 16}, {128, 2048}}
+
+// measure times copies of several sizes and chains of multiply-adds.
+func (d *Device) measure(ctx context.Context) (tune.Limits, error) {
+	l := tune.Limits{Measured: time.Now()}
+	for bytes := leastFootprint; bytes <= mostFootprint; bytes *= 4 {
+		seconds, _, err := d.best(ctx, copies, bytes/(2*4*limitRow))
+		if err != nil {
+			return l, err
+		}
+		l.Bandwidth = append(l.Bandwidth, tune.Bandwidth{Bytes: float64(bytes), Rate: float64(bytes) / seconds})
+	}
+	for _, c := range chains {
+		seconds, operations, err := d.best(ctx, multiplyAdds(c.links), c.rows)
+		if err != nil {
+			return l, err
+		}
+		l.Rate = max(l.Rate, operations/seconds)
+	}
+	return l, nil
+}
+
+// copies doubles its input; multiplyAdds multiplies and adds it so often.
+func copies(b *ir.Builder, x *ir.Node) (*ir.Node, error) { return b.Add(ir.Add, ir.Attr{}, x, x) }
+
+func multiplyAdds(links int) func(b *ir.Builder, x *ir.Node) (*ir.Node, error) {
+	return func(b *ir.Builder, x *ir.Node) (*ir.Node, error) {
+		y := x
+		for range links {
+			product, err := b.Add(ir.Mul, ir.Attr{}, y, x)
+			if err != nil {
+				return nil, err
+			}
+			if y, err = b.Add(ir.Add, ir.Attr{}, product, x); err != nil {
+				return nil, err
+			}
+		}
+		return y, nil
+	}
+}
+
+// best is the shortest time of a graph over so many rows, however it is dealt
+// out, and what operations it has.
+func (d *Device) best(ctx context.Context, build func(*ir.Builder, *ir.Node) (*ir.Node, error), rows int) (seconds, operations float64, err error) {
+	b := ir.NewBuilder(nil)
+	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Static(rows, limitRow)}})
+	if err != nil {
+		return 0, 0, err
+	}
+	y, err := build(b, x)
+	if err != nil {
+		return 0, 0, err
+	}
+	compiled, err := d.CompileGraph(ctx, b.Finish(y), device.Options{NoOpt: []string{"tuning"}})
+	if err != nil {
+		return 0, 0, err
+	}
+	m := compiled.(*module)
+	defer func() { err = errors.Join(err, m.Close()) }()
+	s, err := m.newSession(nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, s.end(false)) }()
+	run := &device.Bound{Module: m}
+	for _, to := range []*[]device.Buffer{&run.Leaves, &run.Outputs} {
+		buf, err := d.newBuffer(4 * rows * limitRow)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer func() { err = errors.Join(err, buf.Close()) }()
+		if err := d.backend.Write(buf.mem, 0, slices.Repeat([]byte{0, 0, 0, 63}, rows*limitRow)); err != nil { // 0.5
+			return 0, 0, err
+		}
+		*to = append(*to, buf)
+	}
+	if err := s.bind(run); err != nil {
+		return 0, 0, err
+	}
+	seconds, err = (&tuning{session: s, ctx: ctx}).shortest()
+	cost, costErr := m.plan.Kernels[0].Cost(nil)
+	return seconds, cost.Operations, errors.Join(err, costErr)
+}
+
+// shortest is the least time of the program's first kernel.
+func (t *tuning) shortest() (seconds float64, err error) {
+	first, err := t.trialOf(0, t.module.functions[0], t.module.program)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, first.close()) }()
+	if _, err := first.time(); err != nil {
+		return 0, err
+	}
+	one, err := first.time()
+	if err != nil {
+		return 0, err
+	}
+	repeats := min(max(int(measured.Seconds()/one), 1), maxRepeats)
+	seconds = math.Inf(1)
+	for _, c := range entry.Spread(entry.Strategy{}) {
+		r, err := t.spread(first, c)
+		if err != nil {
+			return 0, err
+		}
+		err = r.record(repeats)
+		for n := 0; n < limitRounds && err == nil; n++ {
+			if err = context.Cause(t.ctx); err == nil {
+				var now float64
+				now, err = r.time()
+				seconds = min(seconds, now)
+			}
+		}
+		if err = errors.Join(err, r.close()); err != nil {
+			return 0, err
+		}
+	}
+	return seconds, nil
+}
+
+// seconds is the time that a device needs at least: for its operations, and for
+// bytes at the rate of a copy that touches as many.
+func seconds(l tune.Limits, operations, bytes float64) float64 {
+	t := 0.0
+	if l.Rate > 0 {
+		t = operations / l.Rate
+	}
+	rate := 0.0
+	for _, b := range l.Bandwidth {
+		if rate == 0 || b.Bytes <= bytes {
+			rate = b.Rate
+		}
+	}
+	if rate > 0 {
+		t = max(t, bytes/rate)
+	}
+	return t
+}

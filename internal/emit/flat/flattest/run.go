@@ -1,0 +1,362 @@
+package flattest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/emit/flat"
+)
+
+// Launch is one launch of an entry point.
+type Launch struct {
+	Groups, Items int
+	Buffers       [][]byte // which the launch changes
+	Args          []Arg
+}
+
+// Arg is one argument: where Buffer begins if it is not negative, else N.
+type Arg struct {
+	Buffer int
+	N      int64
+}
+
+// Run runs p one group after the other, the work-items of a group step by step.
+// Besides what no machine defines it refuses accesses that depend on the order
+// of work-items: such a kernel lacks a barrier.
+func (p *Program) Run(l *Launch) error {
+	far := &memories{}
+	for _, b := range l.Buffers {
+		far.cells = append(far.cells, make([]cell, len(b)))
+	}
+	for g := range l.Groups {
+		r := &run{Program: p, l: l, group: g, far: far, values: make([][]uint64, p.values), vars: make([][]variable, p.vars),
+			near: make([]array, len(p.memories)), bases: make([][]uint64, len(p.memories))}
+		r.begin()
+		active := make([]bool, l.Items)
+		for i := range active {
+			active[i] = true
+		}
+		if err := r.run(p.body, active); err != nil {
+			return fmt.Errorf("group %d: %w", g, err)
+		}
+	}
+	return nil
+}
+
+// baseOf is the address of a buffer: none reaches the next.
+func baseOf(buffer int) uint64 { return uint64(buffer+1) << 40 }
+
+// memories remembers who last used each byte of the buffers.
+type memories struct{ cells [][]cell }
+
+// cell is the last accesses of one byte or element.
+type cell struct {
+	writer, reader access
+	several        bool // readers, since the reader's epoch began
+}
+
+// access is by work-item-1 of all groups, 0 for none, when so many barriers of its
+// group had been passed.
+type access struct{ who, epoch int }
+
+type variable struct {
+	set  bool
+	bits uint64
+}
+
+// array is a shared or private memory.
+type array struct {
+	data    []uint64
+	defined []bool
+	cells   []cell
+}
+
+// run is one group.
+type run struct {
+	*Program
+	l         *Launch
+	group     int
+	far       *memories
+	values    [][]uint64 // of each work-item
+	vars      [][]variable
+	near      []array
+	bases     [][]uint64 // addresses of buffers
+	nearEpoch int
+	farEpoch  int
+}
+
+func (r *run) begin() {
+	for i := range r.vars {
+		r.vars[i] = make([]variable, r.l.Items)
+	}
+	for i, m := range r.memories {
+		n := m.n
+		if m.space == inPrivate {
+			n *= r.l.Items
+		}
+		r.near[i] = array{make([]uint64, n), make([]bool, n), make([]cell, n)}
+	}
+}
+
+func (r *run) run(body []step, active []bool) error {
+	for i := range body {
+		s := &body[i]
+		var err error
+		switch s.kind {
+		case stepIf:
+			err = r.branch(s, active)
+		case stepFor:
+			err = r.loop(s, active)
+		case stepBarrier:
+			err = r.barrier(s, active)
+		default:
+			err = r.each(s, active)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each runs a step for every active work-item.
+func (r *run) each(s *step, active []bool) error {
+	if s.to.ID != 0 && r.values[s.to.ID] == nil {
+		r.values[s.to.ID] = make([]uint64, r.l.Items)
+	}
+	for item, on := range active {
+		if !on {
+			continue
+		}
+		v, err := r.one(s, item)
+		if err != nil {
+			return fmt.Errorf("work-item %d: %s: %w", item, (&listing{p: r.Program}).text(s), err)
+		}
+		if s.to.ID != 0 {
+			r.values[s.to.ID][item] = v
+		}
+	}
+	return nil
+}
+
+func (r *run) value(v flat.Value, item int) uint64 { return r.values[v.ID][item] }
+
+func (r *run) one(s *step, item int) (uint64, error) {
+	switch s.kind {
+	case stepArg:
+		if int(s.bits) >= len(r.l.Args) {
+			return 0, errors.New("there is no such argument")
+		}
+		a := r.l.Args[s.bits]
+		if a.Buffer >= 0 {
+			return baseOf(a.Buffer), nil
+		}
+		return uint64(a.N), nil
+	case stepItem:
+		return uint64(item), nil
+	case stepGroup:
+		return uint64(r.group), nil
+	case stepItems:
+		return uint64(r.l.Items), nil
+	case stepConst:
+		return s.bits, nil
+	case stepOp:
+		var a [3]uint64
+		for i, x := range s.args {
+			a[i] = r.value(x, item)
+		}
+		return Eval(s.op, s.args[len(s.args)-1].Type, s.to.Type, a[:len(s.args)])
+	case stepGet:
+		v := r.vars[s.v.ID][item]
+		if !v.set {
+			return 0, errors.New("the variable has no value")
+		}
+		return v.bits, nil
+	case stepSet:
+		r.vars[s.v.ID][item] = variable{true, r.value(s.args[0], item)}
+	case stepBuffer:
+		if r.bases[s.memory] == nil {
+			r.bases[s.memory] = make([]uint64, r.l.Items)
+		}
+		r.bases[s.memory][item] = r.value(s.args[0], item)
+	case stepLoad:
+		if s.args[1].Type != 0 && r.value(s.args[1], item) == 0 {
+			return 0, nil
+		}
+		return r.load(s, item)
+	case stepStore:
+		if s.args[2].Type != 0 && r.value(s.args[2], item) == 0 {
+			return 0, nil
+		}
+		return 0, r.store(s, item)
+	}
+	return 0, nil
+}
+
+func (r *run) branch(s *step, active []bool) error {
+	inside := make([]bool, len(active))
+	some := false
+	for i, on := range active {
+		inside[i] = on && r.value(s.args[0], i) != 0
+		some = some || inside[i]
+	}
+	if !some {
+		return nil
+	}
+	return r.run(s.body, inside)
+}
+
+func (r *run) loop(s *step, active []bool) error {
+	values := make([]uint64, len(active))
+	r.values[s.to.ID] = values
+	for i, on := range active {
+		if on {
+			values[i] = r.value(s.args[0], i)
+		}
+	}
+	inside := make([]bool, len(active))
+	copy(inside, active)
+	for {
+		some := false
+		for i, on := range inside {
+			inside[i] = on && signed(s.to.Type, values[i]) < signed(s.to.Type, r.value(s.args[1], i))
+			some = some || inside[i]
+		}
+		if !some {
+			return nil
+		}
+		if err := r.run(s.body, inside); err != nil {
+			return err
+		}
+		for i := range values {
+			values[i] = (values[i] + s.bits) & mask(s.to.Type)
+		}
+	}
+}
+
+func (r *run) barrier(s *step, active []bool) error {
+	for i, on := range active {
+		if !on {
+			return fmt.Errorf("work-item %d does not come to a barrier", i)
+		}
+	}
+	r.nearEpoch++
+	if s.flag {
+		r.farEpoch++
+	}
+	return nil
+}
+
+// place finds the memory of an access: of a buffer its bytes, else the element.
+func (r *run) place(s *step, item int) (b []byte, buffer int, at int64, err error) {
+	m := r.memories[s.memory]
+	index := signed(s.args[0].Type, r.value(s.args[0], item))
+	if m.space != inBuffer {
+		if index < 0 || index >= int64(m.n) {
+			return nil, 0, 0, fmt.Errorf("index %d of %d", index, m.n)
+		}
+		if m.space == inPrivate {
+			index += int64(item * m.n)
+		}
+		return nil, 0, index, nil
+	}
+	size := int64(m.dtype.Size())
+	address := r.bases[s.memory][item] + uint64(index*size)
+	buffer = int(address>>40) - 1
+	at = int64(address & (1<<40 - 1))
+	if buffer < 0 || buffer >= len(r.l.Buffers) || at+size > int64(len(r.l.Buffers[buffer])) {
+		return nil, 0, 0, fmt.Errorf("index %d is outside of every buffer", index)
+	}
+	if at%size != 0 {
+		return nil, 0, 0, fmt.Errorf("address %#x is not aligned", address)
+	}
+	return r.l.Buffers[buffer][at:][:size], buffer, at, nil
+}
+
+func (r *run) load(s *step, item int) (uint64, error) {
+	m := r.memories[s.memory]
+	b, buffer, at, err := r.place(s, item)
+	if err != nil {
+		return 0, err
+	}
+	if b == nil {
+		a := &r.near[s.memory]
+		if !a.defined[at] {
+			return 0, errors.New("nothing was stored there")
+		}
+		return a.data[at], r.read(&a.cells[at], item, r.nearEpoch, true)
+	}
+	if err := r.read(&r.far.cells[buffer][at], item, r.farEpoch, m.access == flat.Exchanged); err != nil {
+		return 0, err
+	}
+	return Extend(m.dtype, littleEndian(b)), nil
+}
+
+func (r *run) store(s *step, item int) error {
+	m := r.memories[s.memory]
+	b, buffer, at, err := r.place(s, item)
+	if err != nil {
+		return err
+	}
+	x := r.value(s.args[1], item)
+	if b == nil {
+		a := &r.near[s.memory]
+		x = Extend(m.dtype, x)
+		err := r.write(&a.cells[at], item, r.nearEpoch, a.defined[at] && a.data[at] == x)
+		a.data[at], a.defined[at] = x, true
+		return err
+	}
+	if m.access == flat.ReadOnly {
+		return errors.New("the memory is read only")
+	}
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], x)
+	err = r.write(&r.far.cells[buffer][at], item, r.farEpoch, string(b) == string(word[:len(b)]))
+	copy(b, word[:])
+	return err
+}
+
+// read notes a read. A work-item may read what it wrote itself, what was there
+// before, and after a barrier what its group wrote, if that is asked for.
+func (r *run) read(c *cell, item, epoch int, exchanged bool) error {
+	who := r.group*r.l.Items + item + 1
+	if w := c.writer; w.who != 0 && w.who != who {
+		if (w.who-1)/r.l.Items != r.group || w.epoch == epoch {
+			return fmt.Errorf("work-item %d writes it at the same time", (w.who-1)%r.l.Items)
+		}
+		if !exchanged {
+			return fmt.Errorf("work-item %d has written it", (w.who-1)%r.l.Items)
+		}
+	}
+	if c.reader.epoch != epoch || (c.reader.who-1)/r.l.Items != r.group {
+		c.several = false
+	} else if c.reader.who != 0 && c.reader.who != who {
+		c.several = true
+	}
+	c.reader = access{who, epoch}
+	return nil
+}
+
+// write notes a write. Several may write the same.
+func (r *run) write(c *cell, item, epoch int, same bool) error {
+	who := r.group*r.l.Items + item + 1
+	clash := func(a access) bool {
+		return a.who != 0 && a.who != who && ((a.who-1)/r.l.Items != r.group || a.epoch == epoch)
+	}
+	if clash(c.writer) && !same {
+		return errors.New("several work-items write it at the same time")
+	}
+	if clash(c.reader) || c.several && c.reader.epoch == epoch {
+		return errors.New("another work-item reads it at the same time")
+	}
+	c.writer = access{who, epoch}
+	return nil
+}
+
+func littleEndian(b []byte) (v uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	return v
+}
