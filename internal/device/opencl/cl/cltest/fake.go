@@ -1,0 +1,268 @@
+// Package cltest has drivers of OpenCL for tests: one in Go whose device
+// computes nothing and fails in chosen ways, and libraries in C that crash or
+// hang where they are opened.
+package cltest
+
+import (
+	"encoding/binary"
+	"sync"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device/opencl/cl"
+)
+
+// Fake is a driver whose device keeps memory and runs no kernel. The zero value
+// does all it is asked; fields are set before API.
+type Fake struct {
+	NoDevices bool
+	Name      string // of the device; "": a GPU's
+	// Refuse refuses each buffer for which it returns true; nil: none.
+	Refuse func(bytes int) bool
+	// BuildLog, if set, is what the compiler says about every program, which it
+	// refuses.
+	BuildLog string
+	// LoseAfter is how many kernels start before the device is lost, in the
+	// middle of what it does; 0: never.
+	LoseAfter int
+
+	mu       sync.Mutex
+	next     uintptr
+	live     map[uintptr]string // handles, and what made them
+	memory   map[cl.MemID][]byte
+	started  int // kernels
+	lost     bool
+	platform cl.PlatformID
+	device   cl.DeviceID
+}
+
+// Started is how many kernels were enqueued.
+func (f *Fake) Started() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.started
+}
+
+// Live lists the functions that made what was not given back.
+func (f *Fake) Live() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for _, name := range f.live {
+		names = append(names, name)
+	}
+	return names
+}
+
+// give makes a handle.
+func (f *Fake) give(name string) uintptr {
+	f.next++
+	if f.live == nil {
+		f.live, f.memory = map[uintptr]string{}, map[cl.MemID][]byte{}
+	}
+	f.live[f.next] = name
+	return f.next
+}
+
+// drop takes a handle back; one that is not out is an error of the caller.
+func (f *Fake) drop(h uintptr) cl.Code {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.live[h]; !ok {
+		return cl.InvalidValue
+	}
+	delete(f.live, h)
+	delete(f.memory, cl.MemID(h))
+	return 0
+}
+
+// reply fills in what a clGet...Info function is asked for.
+func reply(data []byte, size int, value *byte, needed *int) cl.Code {
+	if needed != nil {
+		*needed = len(data)
+	}
+	if value == nil {
+		return 0
+	}
+	if size < len(data) {
+		return cl.InvalidValue
+	}
+	copy(unsafe.Slice(value, size), data)
+	return 0
+}
+
+func word(n int) []byte { return binary.NativeEndian.AppendUint64(nil, uint64(n)) }
+
+// API is the driver's table of functions.
+func (f *Fake) API() *cl.API {
+	f.platform, f.device = cl.PlatformID(f.give("platform")), cl.DeviceID(f.give("device"))
+	clear(f.live)
+	a := &cl.API{Name: "a fake"}
+	f.finding(a)
+	f.contexts(a)
+	f.buffers(a)
+	f.transfers(a)
+	f.programs(a)
+	f.events(a)
+	return a
+}
+
+func (f *Fake) finding(a *cl.API) {
+	a.GetPlatformIDs = func(n uint32, ids *cl.PlatformID, count *uint32) cl.Code {
+		if count != nil {
+			*count = 1
+		}
+		if ids != nil {
+			*ids = f.platform
+		}
+		return 0
+	}
+	a.GetPlatformInfo = func(_ cl.PlatformID, _ uint32, size int, value *byte, needed *int) cl.Code {
+		return reply([]byte("Fake\x00"), size, value, needed)
+	}
+	a.GetDeviceIDs = func(_ cl.PlatformID, _ uint64, n uint32, ids *cl.DeviceID, count *uint32) cl.Code {
+		if f.NoDevices {
+			return cl.DeviceNotFound
+		}
+		if count != nil {
+			*count = 1
+		}
+		if ids != nil {
+			*ids = f.device
+		}
+		return 0
+	}
+	a.GetDeviceInfo = func(_ cl.DeviceID, param uint32, size int, value *byte, needed *int) cl.Code {
+		data, ok := f.properties()[param]
+		if !ok {
+			return cl.InvalidValue
+		}
+		return reply(data, size, value, needed)
+	}
+}
+
+// properties are those of a GPU of 1 GiB.
+func (f *Fake) properties() map[uint32][]byte {
+	text := func(s string) []byte { return []byte(s + "\x00") }
+	name := f.Name
+	if name == "" {
+		name = "Fake GPU"
+	}
+	const gpu, everyRule = 1 << 2, 1 | 2 | 4 | 32 | 128
+	return map[uint32][]byte{
+		0x102B: text(name), 0x102C: text("Sinter"), 0x102D: text("1.0"), 0x102F: text("OpenCL 3.0 fake"), 0x103D: text("OpenCL C 1.2 fake"),
+		0x1030: text("cl_khr_fp64"), 0x1000: word(gpu), 0x1028: word(1), 0x100D: word(64),
+		0x101F: word(1 << 30), 0x1010: word(1 << 28), 0x1023: word(32 << 10), 0x1022: word(1), 0x1019: word(1024),
+		0x1002: word(8), 0x100C: word(1000), 0x1004: word(256), 0x1005: append(append(word(256), word(256)...), word(256)...),
+		0x103A: word(1), 0x1017: word(1024), 0x101B: word(everyRule), 0x1032: word(everyRule),
+	}
+}
+
+func (f *Fake) contexts(a *cl.API) {
+	a.CreateContext = func(_ *uintptr, _ *cl.DeviceID, code *cl.Code) cl.ContextID {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*code = 0
+		return cl.ContextID(f.give("clCreateContext"))
+	}
+	a.ReleaseContext = func(c cl.ContextID) cl.Code { return f.drop(uintptr(c)) }
+	a.CreateQueue = func(_ cl.ContextID, _ cl.DeviceID, _ uint64, code *cl.Code) cl.QueueID {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*code = 0
+		return cl.QueueID(f.give("clCreateCommandQueue"))
+	}
+	a.ReleaseQueue = func(q cl.QueueID) cl.Code { return f.drop(uintptr(q)) }
+	a.Flush = func(cl.QueueID) cl.Code { return f.state() }
+	a.Finish = func(cl.QueueID) cl.Code { return f.state() }
+}
+
+// state is what calls return once the device is lost.
+func (f *Fake) state() cl.Code {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lost {
+		return cl.OutOfResources
+	}
+	return 0
+}
+
+// occur makes the event of a call that has one, unless the device is lost.
+func (f *Fake) occur(event *cl.EventID) cl.Code {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lost {
+		return cl.OutOfResources
+	}
+	if event != nil {
+		*event = cl.EventID(f.give("event"))
+	}
+	return 0
+}
+
+func (f *Fake) programs(a *cl.API) {
+	give := func(name string, code *cl.Code) uintptr {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*code = 0
+		return f.give(name)
+	}
+	a.CreateProgramSource = func(_ cl.ContextID, _ **byte, _ *int, code *cl.Code) cl.ProgramID {
+		return cl.ProgramID(give("clCreateProgramWithSource", code))
+	}
+	a.CreateProgramBinary = func(_ cl.ContextID, _ *cl.DeviceID, _ *int, _ **byte, _, code *cl.Code) cl.ProgramID {
+		return cl.ProgramID(give("clCreateProgramWithBinary", code))
+	}
+	a.BuildProgram = func(cl.ProgramID, *cl.DeviceID, *byte) cl.Code {
+		if f.BuildLog != "" {
+			return cl.BuildProgramFailure
+		}
+		return 0
+	}
+	a.GetProgramBuildInfo = func(_ cl.ProgramID, _ cl.DeviceID, _ uint32, size int, value *byte, needed *int) cl.Code {
+		return reply(append([]byte(f.BuildLog), 0), size, value, needed)
+	}
+	a.GetProgramInfo = func(_ cl.ProgramID, param uint32, size int, value *byte, needed *int) cl.Code {
+		const sizes = 0x1165
+		if param == sizes {
+			return reply(word(4), size, value, needed)
+		}
+		copy(unsafe.Slice(*(**byte)(unsafe.Pointer(value)), 4), "fake")
+		return 0
+	}
+	a.ReleaseProgram = func(p cl.ProgramID) cl.Code { return f.drop(uintptr(p)) }
+	a.CreateKernel = func(_ cl.ProgramID, _ *byte, code *cl.Code) cl.KernelID {
+		return cl.KernelID(give("clCreateKernel", code))
+	}
+	a.ReleaseKernel = func(k cl.KernelID) cl.Code { return f.drop(uintptr(k)) }
+	a.SetKernelArg = func(cl.KernelID, uint32, int, unsafe.Pointer) cl.Code { return 0 }
+	a.GetKernelWorkGroup = func(_ cl.KernelID, _ cl.DeviceID, _ uint32, size int, value *byte, needed *int) cl.Code {
+		return reply(word(256), size, value, needed)
+	}
+	a.EnqueueNDRangeKernel = func(_ cl.QueueID, _ cl.KernelID, _ uint32, _, _, _ *[3]int, _ uint32, _, event *cl.EventID) cl.Code {
+		c := f.occur(event)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.started++
+		f.lost = f.lost || f.started == f.LoseAfter // the driver takes the kernel, and it never ends
+		return c
+	}
+}
+
+func (f *Fake) events(a *cl.API) {
+	a.EnqueueMarker = func(_ cl.QueueID, _ uint32, _, event *cl.EventID) cl.Code { return f.occur(event) }
+	a.WaitForEvents = func(uint32, *cl.EventID) cl.Code {
+		if f.state() != 0 {
+			const failedEvent = -14
+			return failedEvent
+		}
+		return 0
+	}
+	a.GetEventInfo = func(_ cl.EventID, _ uint32, size int, value *byte, needed *int) cl.Code {
+		return reply(binary.NativeEndian.AppendUint32(nil, uint32(f.state())), size, value, needed)
+	}
+	a.GetEventProfile = func(_ cl.EventID, _ uint32, size int, value *byte, needed *int) cl.Code {
+		return reply(word(1), size, value, needed)
+	}
+	a.ReleaseEvent = func(e cl.EventID) cl.Code { return f.drop(uintptr(e)) }
+	a.SetEventCallback = func(cl.EventID, int32, uintptr, uintptr) cl.Code { return cl.InvalidValue }
+}

@@ -1,0 +1,5 @@
+//go:build long
+
+package opencl
+
+func init() { everyShape = true }

@@ -1,0 +1,79 @@
+package opencl
+
+import (
+	"os"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/opencl/cl"
+	"github.com/sinterml/sinter/internal/emit/cstyle"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// openContext opens the first device of the system's drivers. Where everything
+// has to be tested there must be one.
+func openContext(t testing.TB) *cl.Context {
+	t.Helper()
+	missing := t.Skip
+	if os.Getenv("SINTER_CI") != "" {
+		missing = t.Fatal
+	}
+	api, err := cl.Load()
+	if err != nil {
+		missing(err)
+	}
+	all, err := api.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		missing("OpenCL's drivers find no device")
+	}
+	c, err := api.NewContext(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// shapes are those that a processor can run too.
+var shapes = map[string]entry.Shape{
+	"cpu": processor,
+	"gpu": {Items: 64, Near: 16 << 10, Flat: 8, Product: cstyle.GemmForGroups},
+}
+
+// optionsFor are those of the driver's compiler. LLVM 15 loses halves of vectors
+// that are scattered by PoCL's loops over work-items: they are left as they are.
+func optionsFor(d *cl.Device, s entry.Shape) string {
+	if s.Items > 1 && d.CPU {
+		return buildOptions(d) + " -cl-opt-disable"
+	}
+	return buildOptions(d)
+}
+
+// TestRandomKernels compares kernels in both shapes with the interpreter.
+func TestRandomKernels(t *testing.T) {
+	c := openContext(t)
+	for name, s := range shapes {
+		t.Run(name, func(t *testing.T) {
+			q, err := c.NewQueue(false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
+			launchtest.RandomKernels(t, b, s, exactOp)
+		})
+	}
+}
+
+// exactOp leaves out what devices may round in their own way.
+func exactOp(op ir.Op, from ir.DType) bool {
+	if from != ir.F64 {
+		return true
+	}
+	_, differs := cstyle.OpenCL.Double[op]
+	return !differs
+}

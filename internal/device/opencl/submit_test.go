@@ -1,0 +1,87 @@
+package opencl
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
+)
+
+// BenchmarkSubmit has a driver that does nothing.
+func BenchmarkSubmit(b *testing.B) {
+	api := new(cltest.Fake).API()
+	all, err := api.Devices()
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := New(api, all[0], nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	launchtest.BenchmarkSubmit(b, d)
+}
+
+// openFake opens the device of a driver that is made for the test, and says at the
+// end what was not given back.
+func openFake(t *testing.T, f *cltest.Fake) *launch.Device {
+	t.Helper()
+	api := f.API()
+	all, err := api.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(api, all[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = d.Close() // a lost device cannot be waited for
+		if live := f.Live(); len(live) > 0 {
+			t.Errorf("not given back: %v", live)
+		}
+	})
+	return d
+}
+
+// A driver that fails is an error that says what to do, and nothing leaks.
+func TestDriverFails(t *testing.T) {
+	t.Run("works", func(t *testing.T) {
+		f := &cltest.Fake{}
+		launchtest.SubmitChain(t, openFake(t, f), "")
+		if f.Started() != 5 {
+			t.Errorf("%d kernels started", f.Started())
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		launchtest.SubmitChain(t, openFake(t, &cltest.Fake{LoseAfter: 3}), "CL_")
+	})
+	t.Run("no memory for temps", func(t *testing.T) {
+		launchtest.SubmitChain(t, openFake(t, &cltest.Fake{Refuse: func(n int) bool { return n > 256 }}), "use smaller batches")
+	})
+	t.Run("compiler", func(t *testing.T) {
+		d := openFake(t, &cltest.Fake{BuildLog: "error: I do not like it"})
+		if _, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{}); err == nil || !strings.Contains(err.Error(), "I do not like it") {
+			t.Errorf("the log is not in the error: %v", err)
+		}
+	})
+}
+
+// A device shows how it compiles without asking its driver: equal kernels have
+// one code.
+func TestLook(t *testing.T) {
+	d := openFake(t, &cltest.Fake{BuildLog: "error: nobody asked"})
+	c, err := d.Look(context.Background(), launchtest.Chain(t, 5), device.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Steps) < 2 || len(c.Plan.Kernels) != 5 || len(c.CodeOf) != 5 || len(c.Codes) != 1 {
+		t.Fatalf("%d steps, %d kernels, codes %v of %d", len(c.Steps), len(c.Plan.Kernels), c.CodeOf, len(c.Codes))
+	}
+	if part := c.Codes[0].Parts[0]; !strings.Contains(part.Text, "__kernel void "+part.Name) || part.Bytes != len(part.Text) {
+		t.Errorf("the code is %q, of %d bytes:\n%s", part.Name, part.Bytes, part.Text)
+	}
+}
