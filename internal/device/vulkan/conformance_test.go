@@ -1,0 +1,117 @@
+package vulkan
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/vulkan/vk"
+	"github.com/sinterml/sinter/internal/devicetest"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// messages collects what the validation layer finds wrong.
+type messages struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (m *messages) add(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.text = append(m.text, text)
+}
+
+// physical finds the best device of the system's drivers, under the validation
+// layer, every message of which fails the test. Where everything has to be
+// tested there must be one.
+func physical(t testing.TB) *vk.Physical {
+	t.Helper()
+	missing := func(why error) {
+		t.Helper()
+		if os.Getenv("SINTER_CI") != "" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	api, err := vk.Load()
+	if err != nil {
+		missing(err)
+	}
+	m := &messages{}
+	i, err := api.NewInstance(vk.Options{Messages: m.add})
+	if errors.Is(err, vk.ErrNoLayer) {
+		missing(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		i.Close()
+		for _, text := range m.text {
+			t.Error(text)
+		}
+	})
+	all, err := usable(i)
+	if len(all) == 0 {
+		missing(err)
+	}
+	return all[0]
+}
+
+// openBackend opens the best device.
+func openBackend(t testing.TB) *backend {
+	t.Helper()
+	p := physical(t)
+	b, err := newBackend(p, shapeOf(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// TestRandomKernels compares single kernels with the interpreter of loops.
+func TestRandomKernels(t *testing.T) {
+	b := openBackend(t)
+	launchtest.RandomKernels(t, b, b.shape, expandable(b.options.Fused.F64))
+}
+
+func TestProducts(t *testing.T) {
+	b := openBackend(t)
+	launchtest.Products(t, b, b.shape)
+}
+
+// expandable leaves out what has no expansion into exact operations, or needs a
+// fused multiply-add that the device lacks.
+func expandable(fused bool) func(op ir.Op, from ir.DType) bool {
+	return func(op ir.Op, from ir.DType) bool {
+		return from != ir.F64 || !slices.Contains(unexpanded, op) && (fused || op != ir.FMA)
+	}
+}
+
+// unexpanded are functions that there are no exact operations for in f64, and
+// that are refused with an error.
+var unexpanded = []ir.Op{ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow}
+
+// known lists the cases that a device refuses.
+func known() map[string]string {
+	const reason = "functions of f64 have no expansion into exact operations"
+	return map[string]string{"pointwise f64": reason, "attention plain f64": reason}
+}
+
+// TestConformance runs the short suite: the driver's compiler takes minutes for
+// the whole.
+func TestConformance(t *testing.T) {
+	p := physical(t)
+	open := func(int) (device.Device, error) { return New(p) }
+	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: true, Known: known()})
+}

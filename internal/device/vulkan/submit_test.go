@@ -1,0 +1,131 @@
+package vulkan
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/vulkan/vk"
+	"github.com/sinterml/sinter/internal/device/vulkan/vk/vktest"
+)
+
+// openFake opens the device of a driver that is made for the test, and says at
+// the end what was not given back.
+func openFake(t testing.TB, f *vktest.Fake) *launch.Device {
+	t.Helper()
+	i, err := f.API().NewInstance(vk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := i.Physicals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = d.Close() // a lost device cannot be waited for
+		i.Close()
+		if live := f.Live(); len(live) > 0 {
+			t.Errorf("not given back: %v", live)
+		}
+	})
+	return d
+}
+
+// opening is how many programs are compiled and run when a device is opened: to
+// see how it rounds.
+const opening = 2
+
+// BenchmarkSubmit has a driver that does nothing.
+func BenchmarkSubmit(b *testing.B) {
+	i, err := new(vktest.Fake).API().NewInstance(vk.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	all, err := i.Physicals()
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := New(all[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	launchtest.BenchmarkSubmit(b, d)
+}
+
+// A driver that fails is an error that says what to do, and nothing leaks.
+func TestDriverFails(t *testing.T) {
+	t.Run("works", func(t *testing.T) {
+		f := &vktest.Fake{Shared: true}
+		launchtest.SubmitChain(t, openFake(t, f), "")
+		if n := f.Submitted() - opening; n != 1 {
+			t.Errorf("a run of five kernels is %d submissions", n)
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		launchtest.SubmitChain(t, openFake(t, &vktest.Fake{Shared: true, LoseAfter: opening + 1}), "VK_ERROR_DEVICE_LOST")
+	})
+	t.Run("no memory", func(t *testing.T) {
+		i, err := (&vktest.Fake{Refuse: func(n int) bool { return true }}).API().NewInstance(vk.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := i.Physicals()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(all[0]); err == nil || !strings.Contains(err.Error(), "use smaller batches") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("compiler", func(t *testing.T) {
+		d := openFake(t, &vktest.Fake{BuildFails: vk.InvalidShader, BuildsBefore: opening})
+		if _, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{}); err == nil || !strings.Contains(err.Error(), "refuses a program, at k0_") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestRecorded looks at what a plan is for the driver: its launches with a
+// barrier around each, as the layer that checks for them does not follow
+// addresses.
+func TestRecorded(t *testing.T) {
+	f := &vktest.Fake{Shared: true}
+	d := openFake(t, f)
+	m, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 3), device.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bound [2]device.Buffer
+	for i := range bound {
+		if bound[i], err = d.Alloc(256); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := d.Submit(t.Context(), &device.Bound{Module: m, Leaves: bound[:1], Outputs: bound[1:]})
+	if err == nil {
+		err = e.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"barrier"}
+	for range 3 {
+		want = append(want, "pipeline", "push", "dispatch", "barrier")
+	}
+	if got := f.Recorded(); !slices.Equal(got, want) {
+		t.Errorf("recorded %v, not %v", got, want)
+	}
+	for _, c := range []interface{ Close() error }{m, bound[0], bound[1]} {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

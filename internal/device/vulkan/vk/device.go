@@ -1,0 +1,148 @@
+package vk
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/dynlib"
+)
+
+// Device is a device that was opened, with one queue. It may be used from many
+// goroutines.
+type Device struct {
+	Physical *Physical
+
+	api    *DeviceAPI
+	id     DeviceID
+	queue  QueueID
+	cache  CacheID
+	closed atomic.Bool
+	refs   atomic.Int64 // one for the owner, one for each thing that was made with it
+
+	kinds  [memoryKinds]uint32 // types of memory
+	memory [memoryKinds]pool
+
+	recording sync.Mutex // the pool of command buffers
+	pool      PoolID
+
+	submitting sync.Mutex  // the queue
+	semaphore  SemaphoreID // counts what was submitted and has ended
+	submitted  uint64
+
+	staging stage
+}
+
+// ErrClosed is returned by what was closed before it was used.
+var ErrClosed = errors.New("vulkan: closed")
+
+// Open opens a device with all that programs may use switched on.
+func (p *Physical) Open() (*Device, error) {
+	defer dynlib.KeepSignals()()
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	f := hold(&pin, p.features)
+	f.core.Next, f.v11.Next = unsafe.Pointer(&f.v11), unsafe.Pointer(&f.v12)
+	if p.API >= Version13 {
+		f.v12.Next = unsafe.Pointer(&f.v13)
+	}
+	var extensions []string
+	if p.Has(portabilitySubset) {
+		extensions = append(extensions, portabilitySubset) // must be, where it is there
+	}
+	info := hold(&pin, DeviceCreateInfo{
+		Header: Header{Type: typeDeviceCreateInfo, Next: unsafe.Pointer(&f.core)}, QueueCount: 1,
+		Queues: hold(&pin, DeviceQueueCreateInfo{
+			Header: Header{Type: typeDeviceQueueCreateInfo}, Family: p.family, Count: 1, Priorities: hold(&pin, float32(1)),
+		}),
+		ExtensionCount: uint32(len(extensions)), Extensions: texts(&pin, extensions),
+	})
+	id := new(DeviceID)
+	if err := check(p.instance.api.CreateDevice(p.ID, info, id), "vkCreateDevice on "+p.Name); err != nil {
+		return nil, err
+	}
+	api, err := p.instance.api.Device(*id)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{Physical: p, api: api, id: *id}
+	d.refs.Store(1)
+	if err := d.prepare(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// prepare makes what a device has one of.
+func (d *Device) prepare() error {
+	queue := new(QueueID)
+	d.api.GetQueue(d.id, d.Physical.family, 0, queue)
+	d.queue = *queue
+	const resetOne = 2
+	pool := new(PoolID)
+	if err := check(d.api.CreatePool(d.id, &CommandPoolCreateInfo{Header: Header{Type: typeCommandPoolCreateInfo}, Flags: resetOne, Family: d.Physical.family}, pool), "vkCreateCommandPool"); err != nil {
+		return err
+	}
+	d.pool = *pool
+	cache := new(CacheID)
+	if err := check(d.api.CreateCache(d.id, &PipelineCacheCreateInfo{Header: Header{Type: typePipelineCacheCreateInfo}}, cache), "vkCreatePipelineCache"); err != nil {
+		return err
+	}
+	d.cache = *cache
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	const timeline = 1
+	kind := hold(&pin, SemaphoreTypeCreateInfo{Header: Header{Type: typeSemaphoreTypeCreateInfo}, Kind: timeline})
+	semaphore := new(SemaphoreID)
+	if err := check(d.api.CreateSemaphore(d.id, &SemaphoreCreateInfo{Header: Header{Type: typeSemaphoreCreateInfo, Next: unsafe.Pointer(kind)}}, semaphore), "vkCreateSemaphore"); err != nil {
+		return err
+	}
+	d.semaphore = *semaphore
+	return d.findMemory()
+}
+
+// retain keeps the device until release; it is false where that is closed.
+func (d *Device) retain() bool {
+	for {
+		n := d.refs.Load()
+		if n == 0 || d.closed.Load() {
+			return false
+		}
+		if d.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release ends the device with the last that uses it.
+func (d *Device) release() error {
+	if d.refs.Add(-1) > 0 {
+		return nil
+	}
+	for i := range d.memory {
+		d.memory[i].close()
+	}
+	if d.semaphore != 0 {
+		d.api.DestroySemaphore(d.id, d.semaphore)
+	}
+	if d.cache != 0 {
+		d.api.DestroyCache(d.id, d.cache)
+	}
+	if d.pool != 0 {
+		d.api.DestroyPool(d.id, d.pool)
+	}
+	d.api.DestroyDevice(d.id)
+	return nil
+}
+
+// Close waits for what runs, and ends the device once all that was made with it
+// is closed too.
+func (d *Device) Close() error {
+	if d.closed.Swap(true) {
+		return ErrClosed
+	}
+	err := check(d.api.WaitIdle(d.id), "vkDeviceWaitIdle")
+	return errors.Join(err, d.staging.close(), d.release())
+}

@@ -1,0 +1,180 @@
+package vktest
+
+import (
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device/vulkan/vk"
+)
+
+func (f *Fake) device() *vk.DeviceAPI {
+	a := &vk.DeviceAPI{
+		DestroyDevice: func(d vk.DeviceID) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.drop(uint64(d))
+		},
+		WaitIdle: func(vk.DeviceID) vk.Code { return f.state() },
+		GetQueue: func(_ vk.DeviceID, _, _ uint32, out *vk.QueueID) { *out = 1 },
+	}
+	f.buffers(a)
+	f.programs(a)
+	f.commands(a)
+	f.queue(a)
+	return a
+}
+
+// state is what calls return once the device is lost.
+func (f *Fake) state() vk.Code {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lost {
+		return vk.DeviceLost
+	}
+	return vk.Success
+}
+
+func (f *Fake) buffers(a *vk.DeviceAPI) {
+	a.CreateBuffer = func(_ vk.DeviceID, info *vk.BufferCreateInfo, out *vk.BufferID) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.BufferID(f.give("vkCreateBuffer"))
+		f.sizes[*out] = info.Size
+		return vk.Success
+	}
+	a.DestroyBuffer = destroy[vk.DeviceID, vk.BufferID](f)
+	a.GetBufferRequirements = func(_ vk.DeviceID, b vk.BufferID, out *vk.MemoryRequirements) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.MemoryRequirements{Size: f.sizes[b], Alignment: 16, Types: 3}
+	}
+	a.GetBufferAddress = func(_ vk.DeviceID, info *vk.BufferDeviceAddressInfo) uint64 { return uint64(info.Buffer) << 40 }
+	a.AllocateMemory = func(_ vk.DeviceID, info *vk.MemoryAllocateInfo, out *vk.MemoryID) vk.Code {
+		if f.Refuse != nil && f.Refuse(int(info.Size)) {
+			return vk.OutOfDeviceMemory
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.MemoryID(f.give("vkAllocateMemory"))
+		f.memory[*out] = make([]byte, info.Size)
+		return vk.Success
+	}
+	a.FreeMemory = func(_ vk.DeviceID, m vk.MemoryID) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.memory, m)
+		f.drop(uint64(m))
+	}
+	a.BindBufferMemory = func(_ vk.DeviceID, b vk.BufferID, m vk.MemoryID, offset uint64) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.bound[b] = backing{m, offset}
+		return vk.Success
+	}
+	a.MapMemory = func(_ vk.DeviceID, m vk.MemoryID, offset, _ uint64, _ uint32, out *unsafe.Pointer) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = unsafe.Pointer(&f.memory[m][offset])
+		return vk.Success
+	}
+}
+
+func (f *Fake) programs(a *vk.DeviceAPI) {
+	a.CreateShader = create[vk.DeviceID, vk.ShaderModuleCreateInfo, vk.ShaderID](f, "vkCreateShaderModule")
+	a.DestroyShader = destroy[vk.DeviceID, vk.ShaderID](f)
+	a.CreateLayout = create[vk.DeviceID, vk.PipelineLayoutCreateInfo, vk.LayoutID](f, "vkCreatePipelineLayout")
+	a.DestroyLayout = destroy[vk.DeviceID, vk.LayoutID](f)
+	a.CreateCache = create[vk.DeviceID, vk.PipelineCacheCreateInfo, vk.CacheID](f, "vkCreatePipelineCache")
+	a.DestroyCache = destroy[vk.DeviceID, vk.CacheID](f)
+	a.GetCacheData = func(_ vk.DeviceID, _ vk.CacheID, size *uintptr, _ *byte) vk.Code { *size = 0; return vk.Success }
+	a.CreateComputePipes = func(_ vk.DeviceID, _ vk.CacheID, _ uint32, _ *vk.ComputePipelineCreateInfo, out *vk.PipelineID) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.built++; f.BuildFails != 0 && f.built > f.BuildsBefore {
+			return f.BuildFails
+		}
+		*out = vk.PipelineID(f.give("vkCreateComputePipelines"))
+		return vk.Success
+	}
+	a.DestroyPipeline = destroy[vk.DeviceID, vk.PipelineID](f)
+}
+
+// record adds a command to a list.
+func (f *Fake) record(c vk.CommandsID, name string, work func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.lists[c]
+	l.names = append(l.names, name)
+	if work != nil {
+		l.work = append(l.work, work)
+	}
+}
+
+// bytes are those of a buffer from an offset.
+func (f *Fake) bytes(b vk.BufferID, offset uint64) []byte {
+	at := f.bound[b]
+	return f.memory[at.memory][at.offset+offset:]
+}
+
+func (f *Fake) commands(a *vk.DeviceAPI) {
+	a.CreatePool = create[vk.DeviceID, vk.CommandPoolCreateInfo, vk.PoolID](f, "vkCreateCommandPool")
+	a.DestroyPool = destroy[vk.DeviceID, vk.PoolID](f)
+	a.AllocateCommands = func(_ vk.DeviceID, _ *vk.CommandBufferAllocateInfo, out *vk.CommandsID) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.CommandsID(f.give("vkAllocateCommandBuffers"))
+		f.lists[*out] = &list{}
+		return vk.Success
+	}
+	a.FreeCommands = func(_ vk.DeviceID, _ vk.PoolID, _ uint32, c *vk.CommandsID) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.lists, *c)
+		f.drop(uint64(*c))
+	}
+	a.BeginCommands = func(vk.CommandsID, *vk.CommandBufferBeginInfo) vk.Code { return vk.Success }
+	a.EndCommands = func(vk.CommandsID) vk.Code { return vk.Success }
+	a.CmdBindPipeline = func(c vk.CommandsID, _ uint32, _ vk.PipelineID) { f.record(c, "pipeline", nil) }
+	a.CmdPushConstants = func(c vk.CommandsID, _ vk.LayoutID, _, _, _ uint32, _ unsafe.Pointer) { f.record(c, "push", nil) }
+	a.CmdDispatch = func(c vk.CommandsID, _, _, _ uint32) { f.record(c, "dispatch", nil) }
+	a.CmdBarrier = func(c vk.CommandsID, _, _, _, _ uint32, _ *vk.MemoryBarrier) { f.record(c, "barrier", nil) }
+	a.CmdCopyBuffer = func(c vk.CommandsID, from, to vk.BufferID, _ uint32, r *vk.BufferCopy) {
+		part := *r
+		f.record(c, "copy", func() { copy(f.bytes(to, part.To)[:part.Size], f.bytes(from, part.From)) })
+	}
+	a.CmdFillBuffer = func(c vk.CommandsID, b vk.BufferID, offset, size uint64, _ uint32) {
+		f.record(c, "fill", func() { clear(f.bytes(b, offset)[:size]) })
+	}
+}
+
+func (f *Fake) queue(a *vk.DeviceAPI) {
+	a.CreateSemaphore = create[vk.DeviceID, vk.SemaphoreCreateInfo, vk.SemaphoreID](f, "vkCreateSemaphore")
+	a.DestroySemaphore = destroy[vk.DeviceID, vk.SemaphoreID](f)
+	a.QueueSubmit = func(_ vk.QueueID, _ uint32, info *vk.SubmitInfo) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.lost {
+			return vk.DeviceLost
+		}
+		f.submitted++
+		if f.submitted == f.LoseAfter { // the driver takes it, and it never ends
+			f.lost = true
+			return vk.Success
+		}
+		for _, work := range f.lists[*info.Commands].work {
+			work()
+		}
+		f.done = *(*vk.TimelineSemaphoreSubmitInfo)(info.Next).Signals
+		return vk.Success
+	}
+	a.WaitSemaphores = func(_ vk.DeviceID, info *vk.SemaphoreWaitInfo, _ uint64) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		switch {
+		case f.lost:
+			return vk.DeviceLost
+		case *info.Values > f.done:
+			return vk.Timeout // a real one would wait for ever
+		}
+		return vk.Success
+	}
+}
