@@ -1,0 +1,130 @@
+// Package cuda runs programs on NVIDIA's GPUs: as PTX, which their driver
+// compiles, and in graphs of launches. Nothing of the CUDA toolkit is needed.
+package cuda
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/ptx"
+)
+
+// New opens a GPU.
+func New(api *cu.API, d *cu.Device) (*launch.Device, error) {
+	b, err := newBackend(api, d)
+	if err != nil {
+		return nil, err
+	}
+	return launch.New(b, launch.Options{Kind: "cuda", Shape: b.target.Shape(), Units: d.Units})
+}
+
+// backend is a context. All that is done to memory by the host goes through one
+// stream, and is waited for; every run at a time has a stream of its own.
+type backend struct {
+	context   *cu.Context
+	target    ptx.Target
+	transfers *cu.Stream
+
+	mu     sync.Mutex
+	idle   []*cu.Stream
+	closed bool
+}
+
+func newBackend(api *cu.API, d *cu.Device) (*backend, error) {
+	target, err := ptx.TargetFor(d.Major, d.Minor)
+	if err != nil {
+		return nil, err
+	}
+	c, err := api.NewContext(d)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.NewStream()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &backend{context: c, target: target, transfers: s}, nil
+}
+
+func (b *backend) Alloc(n int) (launch.Memory, error) {
+	m, err := b.context.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Import has everything copied: the GPU reads the host's memory at a hundredth
+// of the speed of its own.
+func (b *backend) Import([]byte) (launch.Memory, error) { return nil, nil }
+
+func (b *backend) Write(to launch.Memory, offset int, p []byte) error {
+	return b.transfers.Write(to.(*cu.Memory), offset, p)
+}
+
+func (b *backend) Read(p []byte, from launch.Memory, offset int) error {
+	return b.transfers.Read(p, from.(*cu.Memory), offset)
+}
+
+func (b *backend) Copy(to, from launch.Memory, n int) error {
+	return errors.Join(b.transfers.Copy(to.(*cu.Memory), 0, from.(*cu.Memory), 0, n), b.transfers.Wait())
+}
+
+func (b *backend) Zero(m launch.Memory, n int) error {
+	return errors.Join(b.transfers.Zero(m.(*cu.Memory), 0, n), b.transfers.Wait())
+}
+
+// Close gives the streams back, but those of runs that have not ended: these
+// give them back themselves.
+func (b *backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	err := b.transfers.Close()
+	for _, s := range b.idle {
+		err = errors.Join(err, s.Close())
+	}
+	b.idle = nil
+	return errors.Join(err, b.context.Close())
+}
+
+// stream gives a stream that nobody uses.
+func (b *backend) stream() (*cu.Stream, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.idle); n > 0 {
+		s := b.idle[n-1]
+		b.idle = b.idle[:n-1]
+		return s, nil
+	}
+	return b.context.NewStream()
+}
+
+func (b *backend) release(s *cu.Stream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		_ = s.Close()
+		return
+	}
+	b.idle = append(b.idle, s)
+}
+
+func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
+	p, err := ptx.Write(b.target, kernels)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Code{Text: p.Source, Args: p.Args}, nil
+}
+
+func (b *backend) Build(c *launch.Code) (launch.Program, error) {
+	m, err := b.context.Load(c.Text)
+	if err != nil {
+		return nil, err
+	}
+	return &program{backend: b, Module: m}, nil
+}

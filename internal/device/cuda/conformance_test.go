@@ -1,0 +1,111 @@
+package cuda
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/devicetest"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// gpu finds the first GPU of the system, without which a test is skipped.
+func gpu(t testing.TB) (*cu.API, *cu.Device) {
+	t.Helper()
+	api, err := cu.Load()
+	if err != nil {
+		t.Skip(thisSystem.missing(err))
+	}
+	all, err := usable(api, thisSystem)
+	if len(all) == 0 {
+		t.Skip(err)
+	}
+	return api, all[0]
+}
+
+// simulated is a GPU of a compute capability whose kernels the processor runs.
+// At the end nothing may be left of it, and no call may have been wrong.
+func simulated(t testing.TB, capability int) (*cu.API, *cu.Device) {
+	t.Helper()
+	f := &cutest.Fake{Compute: true, Capability: capability}
+	api := f.API()
+	all, err := api.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, fault := range f.Faults() {
+			t.Error(fault)
+		}
+		if live := f.Live(); len(live) > 0 {
+			t.Errorf("not given back: %v", live)
+		}
+	})
+	return api, all[0]
+}
+
+// TestRandomKernels compares single kernels with the interpreter of loops.
+func TestRandomKernels(t *testing.T) {
+	find := map[string]func(testing.TB) (*cu.API, *cu.Device){
+		"gpu":  gpu,
+		"sm75": func(t testing.TB) (*cu.API, *cu.Device) { return simulated(t, 75) },
+		"sm90": func(t testing.TB) (*cu.API, *cu.Device) { return simulated(t, 90) },
+	}
+	for name, open := range find {
+		t.Run(name, func(t *testing.T) {
+			b, err := newBackend(open(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			launchtest.RandomKernels(t, b, b.target.Shape(), expandable)
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// expandable leaves out what has no expansion into exact operations.
+func expandable(op ir.Op, from ir.DType) bool {
+	return from != ir.F64 || !slices.Contains(unexpanded, op)
+}
+
+// unexpanded are functions that there are no exact operations for in f64, and
+// that are refused with an error.
+var unexpanded = []ir.Op{ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow}
+
+// known lists the cases that need one of them.
+func known(short bool) map[string]string {
+	const reason = "functions of f64 have no expansion into exact operations"
+	all := map[string]string{}
+	if short || testing.Short() {
+		all["pointwise f64"], all["attention plain f64"] = reason, reason
+		return all
+	}
+	for _, op := range unexpanded {
+		all[op.String()+" f64"], all[op.String()+" f64 static"] = reason, reason
+	}
+	for _, kind := range []string{"attention ", "attention ragged ", "attentiongrad ", "attentiongrad ragged "} {
+		for _, mask := range []string{"plain", "causal", "window", "causal window cap", "mask", "mask causal cap"} {
+			all[kind+mask+" f64"] = reason
+		}
+	}
+	return all
+}
+
+// TestConformance runs the suite on the simulated GPU.
+func TestConformance(t *testing.T) {
+	conform(t, true, func(t testing.TB) (*cu.API, *cu.Device) { return simulated(t, 90) })
+}
+
+// TestConformanceGPU runs it on a real one.
+func TestConformanceGPU(t *testing.T) { conform(t, false, gpu) }
+
+func conform(t *testing.T, slow bool, find func(testing.TB) (*cu.API, *cu.Device)) {
+	api, d := find(t)
+	open := func(int) (device.Device, error) { return New(api, d) }
+	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: slow, Known: known(slow)})
+}

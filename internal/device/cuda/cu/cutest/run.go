@@ -1,0 +1,307 @@
+package cutest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/dynlib"
+	"github.com/sinterml/sinter/internal/emit/ptx/ptxsim"
+)
+
+const errorLog, errorLogSize = 5, 6 // options of cuModuleLoadDataEx
+
+// module is a program: its text, and what runs it if anything does.
+type module struct {
+	text string
+	sim  *ptxsim.Module
+}
+
+// function is an entry point. sim is nil where kernels are not run.
+type function struct {
+	name string
+	sim  *ptxsim.Function
+}
+
+// node is a launch with its arguments as they were.
+type node struct {
+	of          *function
+	grid, block [3]uint32
+	shared      int
+	args        []byte
+}
+
+func (f *Fake) programs(a *cu.API) {
+	a.ModuleLoadDataEx = func(m *cu.ModuleID, image *byte, n uint32, options *uint32, values *uintptr) cu.Code {
+		return f.inside("cuModuleLoadDataEx", func(*primary) cu.Code {
+			program, complaint := &module{text: dynlib.GoString(image)}, f.Log
+			if f.Compute && complaint == "" {
+				var err error
+				if program.sim, err = ptxsim.Load(program.text); err != nil {
+					complaint = err.Error()
+				}
+			}
+			if complaint != "" {
+				write(complaint, unsafe.Slice(options, n), unsafe.Slice(values, n))
+				if f.BuildCode != 0 {
+					return f.BuildCode
+				}
+				return cu.InvalidPTX
+			}
+			*m = cu.ModuleID(f.give("cuModuleLoadDataEx"))
+			f.modules[*m] = program
+			return 0
+		})
+	}
+	a.ModuleUnload = func(m cu.ModuleID) cu.Code {
+		return f.inside("cuModuleUnload", func(*primary) cu.Code {
+			delete(f.modules, m)
+			return f.take(uintptr(m), "cuModuleLoadDataEx")
+		})
+	}
+	a.ModuleGetFunction = func(id *cu.FunctionID, m cu.ModuleID, name *byte) cu.Code {
+		return f.inside("cuModuleGetFunction", func(*primary) cu.Code {
+			f.known(uintptr(m), "cuModuleLoadDataEx")
+			fn, err := f.modules[m].function(dynlib.GoString(name))
+			if err != nil {
+				return cu.NotFound
+			}
+			f.next += 16
+			*id = cu.FunctionID(f.next)
+			f.entries[*id] = fn
+			return 0
+		})
+	}
+	a.FuncGetAttribute = func(value *int32, attribute int, id cu.FunctionID) cu.Code {
+		return f.inside("cuFuncGetAttribute", func(*primary) cu.Code {
+			*value = f.entries[id].attributes()[attribute]
+			return 0
+		})
+	}
+	a.FuncSetAttribute = func(cu.FunctionID, int, int32) cu.Code {
+		return f.inside("cuFuncSetAttribute", func(*primary) cu.Code { return 0 })
+	}
+	a.LaunchKernel = func(p *cu.NodeParams, s cu.StreamID) cu.Code {
+		var n *node
+		code := f.inside("cuLaunchKernel", func(c *primary) (code cu.Code) {
+			f.known(uintptr(s), "cuStreamCreate")
+			n, code = f.node(p)
+			return code
+		})
+		if code != 0 {
+			return code
+		}
+		return f.run("cuLaunchKernel", n)
+	}
+}
+
+func (m *module) function(name string) (*function, error) {
+	fn := &function{name: name}
+	if m.sim != nil {
+		var err error
+		fn.sim, err = m.sim.Function(name)
+		return fn, err
+	}
+	if !strings.Contains(m.text, fmt.Sprintf(".entry %s(", name)) {
+		return nil, fmt.Errorf("no entry %s", name)
+	}
+	return fn, nil
+}
+
+// attributes are by the numbers of cuFuncGetAttribute.
+func (fn *function) attributes() map[int]int32 {
+	all := map[int]int32{0: 1024, 4: 32}
+	if fn.sim != nil {
+		all[1] = int32(fn.sim.Shared)
+		if fn.sim.Threads > 0 {
+			all[0] = int32(fn.sim.Threads)
+		}
+	}
+	return all
+}
+
+// write puts a text where the options say.
+func write(text string, options []uint32, values []uintptr) {
+	var log *byte
+	size := 0
+	for i, o := range options {
+		switch o {
+		case errorLog:
+			log = *(**byte)(unsafe.Pointer(&values[i]))
+		case errorLogSize:
+			size = int(values[i])
+		}
+	}
+	if log != nil && size > 0 {
+		b := unsafe.Slice(log, size)
+		b[copy(b[:size-1], text)] = 0
+	}
+}
+
+// node copies a launch with its arguments.
+func (f *Fake) node(p *cu.NodeParams) (*node, cu.Code) {
+	fn := f.entries[p.Function]
+	if fn == nil {
+		f.fault("a kernel of no module: %#x", p.Function)
+		return nil, cu.InvalidHandle
+	}
+	n := &node{of: fn, grid: p.Grid, block: p.Block, shared: int(p.Shared)}
+	if fn.sim != nil {
+		n.args = make([]byte, fn.sim.ArgBytes())
+		for i, at := range unsafe.Slice(p.Params, len(fn.sim.Params)) {
+			to := fn.sim.Params[i]
+			copy(n.args[to.Offset:][:to.Size], unsafe.Slice((*byte)(unsafe.Pointer(at)), to.Size))
+		}
+	}
+	return n, 0
+}
+
+// run runs kernels one after another. One that goes wrong loses the device, as
+// does the one that is to: that is noticed by the next call.
+func (f *Fake) run(name string, nodes ...*node) cu.Code {
+	for _, n := range nodes {
+		var err error
+		if n.of.sim != nil {
+			err = n.of.sim.Launch(context.Background(), ptxsim.Launch{Grid: n.grid, Block: n.block, Shared: n.shared, Args: n.args, Memory: &f.memory})
+		}
+		lost := false
+		code := f.inside(name, func(c *primary) cu.Code {
+			f.started++
+			switch lost = err != nil || f.started == f.LoseAfter; {
+			case err != nil:
+				f.fault("%v", err)
+				c.lost = cu.LaunchFailed
+			case lost && f.LoseWith != 0:
+				c.lost = f.LoseWith
+			case lost:
+				c.lost = cu.LaunchFailed
+			}
+			return 0
+		})
+		if code != 0 || lost {
+			return code
+		}
+	}
+	return 0
+}
+
+func (f *Fake) streams(a *cu.API) {
+	a.StreamCreate = func(s *cu.StreamID, _ uint32) cu.Code {
+		return f.inside("cuStreamCreate", func(*primary) cu.Code {
+			*s = cu.StreamID(f.give("cuStreamCreate"))
+			return 0
+		})
+	}
+	a.StreamDestroy = func(s cu.StreamID) cu.Code {
+		return f.inside("cuStreamDestroy", func(*primary) cu.Code { return f.take(uintptr(s), "cuStreamCreate") })
+	}
+	a.StreamSynchronize = func(s cu.StreamID) cu.Code {
+		return f.inside("cuStreamSynchronize", func(*primary) cu.Code {
+			f.known(uintptr(s), "cuStreamCreate")
+			return 0
+		})
+	}
+	a.StreamWaitEvent = func(s cu.StreamID, e cu.EventID) cu.Code {
+		return f.inside("cuStreamWaitEvent", func(*primary) cu.Code {
+			f.known(uintptr(s), "cuStreamCreate")
+			f.known(uintptr(e), "cuEventCreate")
+			return 0
+		})
+	}
+	a.EventCreate = func(e *cu.EventID, _ uint32) cu.Code {
+		return f.inside("cuEventCreate", func(*primary) cu.Code {
+			*e = cu.EventID(f.give("cuEventCreate"))
+			return 0
+		})
+	}
+	a.EventDestroy = func(e cu.EventID) cu.Code {
+		return f.inside("cuEventDestroy", func(*primary) cu.Code { return f.take(uintptr(e), "cuEventCreate") })
+	}
+	a.EventRecord = func(e cu.EventID, s cu.StreamID) cu.Code {
+		return f.inside("cuEventRecord", func(*primary) cu.Code {
+			f.known(uintptr(s), "cuStreamCreate")
+			f.known(uintptr(e), "cuEventCreate")
+			f.events[e] = f.started
+			return 0
+		})
+	}
+	come := func(e cu.EventID) cu.Code {
+		return f.inside("cuEventSynchronize", func(*primary) cu.Code {
+			f.known(uintptr(e), "cuEventCreate")
+			return 0
+		})
+	}
+	a.EventQuery, a.EventSynchronize = come, come
+	a.EventElapsedTime = func(ms *float32, start, end cu.EventID) cu.Code { // a kernel takes a millisecond
+		return f.inside("cuEventElapsedTime", func(*primary) cu.Code {
+			*ms = float32(f.events[end] - f.events[start])
+			return 0
+		})
+	}
+}
+
+func (f *Fake) chains(a *cu.API) {
+	a.GraphCreate = func(g *cu.GraphID) cu.Code {
+		return f.inside("cuGraphCreate", func(*primary) cu.Code {
+			*g = cu.GraphID(f.give("cuGraphCreate"))
+			return 0
+		})
+	}
+	a.GraphAddKernelNode = func(id *cu.NodeID, g cu.GraphID, after *cu.NodeID, count int, p *cu.NodeParams) cu.Code {
+		return f.inside("cuGraphAddKernelNode", func(*primary) cu.Code {
+			f.known(uintptr(g), "cuGraphCreate")
+			nodes := f.graphs[g]
+			if count != min(len(nodes), 1) || count > 0 && int(*after) != len(nodes) {
+				f.fault("cuGraphAddKernelNode: node %d does not follow the one before", len(nodes))
+			}
+			n, code := f.node(p)
+			f.graphs[g] = append(nodes, n)
+			*id = cu.NodeID(len(nodes) + 1)
+			return code
+		})
+	}
+	a.GraphInstantiate = func(x *cu.ExecID, g cu.GraphID) cu.Code {
+		return f.inside("cuGraphInstantiate", func(*primary) cu.Code {
+			f.known(uintptr(g), "cuGraphCreate")
+			*x = cu.ExecID(f.give("cuGraphInstantiate"))
+			f.execs[*x] = slices.Clone(f.graphs[g])
+			return 0
+		})
+	}
+	a.GraphExecKernelSetParams = func(x cu.ExecID, id cu.NodeID, p *cu.NodeParams) cu.Code {
+		return f.inside("cuGraphExecKernelNodeSetParams", func(*primary) cu.Code {
+			f.known(uintptr(x), "cuGraphInstantiate")
+			n, code := f.node(p)
+			f.execs[x][id-1] = n
+			return code
+		})
+	}
+	a.GraphLaunch = func(x cu.ExecID, s cu.StreamID) cu.Code {
+		var nodes []*node
+		code := f.inside("cuGraphLaunch", func(*primary) cu.Code {
+			f.known(uintptr(x), "cuGraphInstantiate")
+			f.known(uintptr(s), "cuStreamCreate")
+			nodes = f.execs[x]
+			return 0
+		})
+		if code != 0 {
+			return code
+		}
+		return f.run("cuGraphLaunch", nodes...)
+	}
+	a.GraphExecDestroy = func(x cu.ExecID) cu.Code {
+		return f.inside("cuGraphExecDestroy", func(*primary) cu.Code {
+			delete(f.execs, x)
+			return f.take(uintptr(x), "cuGraphInstantiate")
+		})
+	}
+	a.GraphDestroy = func(g cu.GraphID) cu.Code {
+		return f.inside("cuGraphDestroy", func(*primary) cu.Code {
+			delete(f.graphs, g)
+			return f.take(uintptr(g), "cuGraphCreate")
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package cu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+)
+
+// Launch is a kernel with its grid and its arguments, each of 8 bytes. Whoever
+// sets them and starts it takes turns with others.
+type Launch struct {
+	function *Function
+	params   NodeParams
+	values   []uint64
+	pointers []*uint64 // to each of the values: what the driver is given
+	call     string
+}
+
+// NewLaunch prepares a launch of blocks of threads along one dimension, with so
+// many arguments, and shared memory beside what the kernel declares.
+func NewLaunch(f *Function, blocks, threads, shared, args int) (*Launch, error) {
+	switch {
+	case blocks < 1 || blocks > math.MaxInt32 || threads < 1 || shared < 0:
+		return nil, fmt.Errorf("CUDA: kernel %s on %d blocks of %d threads with %d bytes", f.Name, blocks, threads, shared)
+	case threads > f.MaxGroup:
+		return nil, fmt.Errorf("CUDA: kernel %s cannot have blocks of %d threads: with %d registers each, %d is the limit", f.Name, threads, f.Registers, f.MaxGroup)
+	}
+	if err := f.reserve(shared); err != nil {
+		return nil, err
+	}
+	l := &Launch{function: f, values: make([]uint64, args), pointers: make([]*uint64, max(args, 1)), call: "cuLaunchKernel " + f.Name}
+	for i := range l.values {
+		l.pointers[i] = &l.values[i]
+	}
+	l.params = NodeParams{
+		Function: f.id, Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(threads), 1, 1},
+		Shared: uint32(shared), Params: &l.pointers[0],
+	}
+	return l, nil
+}
+
+// Set gives an argument its value: a number, or an address on the device. It
+// tells whether that is another one than before.
+func (l *Launch) Set(arg int, value uint64) (changed bool) {
+	changed = l.values[arg] != value
+	l.values[arg] = value
+	return changed
+}
+
+// Start runs the kernel after what was started before. Its arguments may change
+// once this returns.
+func (s *Stream) Start(l *Launch) error {
+	c := s.context
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	code := c.api.LaunchKernel(&l.params, s.id)
+	runtime.KeepAlive(l)
+	return c.check(code, l.call)
+}
+
+// Graph is launches one after another, which are started by one call.
+type Graph struct {
+	context  *Context
+	launches []*Launch
+	graph    GraphID
+	exec     ExecID
+	nodes    []NodeID
+	closed   atomic.Bool
+}
+
+// NewGraph prepares launches, of which there is at least one.
+func (c *Context) NewGraph(launches []*Launch) (*Graph, error) {
+	g := &Graph{context: c, launches: launches, nodes: make([]NodeID, len(launches))}
+	if err := c.make("cuGraphCreate", func() Code { return c.api.GraphCreate(&g.graph) }); err != nil {
+		return nil, err
+	}
+	err := g.add()
+	if err == nil {
+		err = c.call("cuGraphInstantiate", func() Code { return c.api.GraphInstantiate(&g.exec, g.graph) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// add makes a chain of nodes.
+func (g *Graph) add() error {
+	c := g.context
+	for i, l := range g.launches {
+		var after *NodeID
+		if i > 0 {
+			after = &g.nodes[i-1]
+		}
+		err := c.call("cuGraphAddKernelNode "+l.function.Name, func() Code {
+			return c.api.GraphAddKernelNode(&g.nodes[i], g.graph, after, min(i, 1), &l.params)
+		})
+		runtime.KeepAlive(l)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update has later runs take the arguments that a launch has now. No run is on
+// its way.
+func (g *Graph) Update(i int) error {
+	c, l := g.context, g.launches[i]
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	code := c.api.GraphExecKernelSetParams(g.exec, g.nodes[i], &l.params)
+	runtime.KeepAlive(l)
+	return c.check(code, "cuGraphExecKernelNodeSetParams")
+}
+
+// Run starts the graph on a stream and waits for all that was started there.
+func (g *Graph) Run(s *Stream) error {
+	c := g.context
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	if err := c.check(c.api.GraphLaunch(g.exec, s.id), "cuGraphLaunch"); err != nil {
+		return err
+	}
+	return c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize")
+}
+
+// Close gives the graph back; no run is on its way.
+func (g *Graph) Close() error {
+	if g.closed.Swap(true) {
+		return ErrClosed
+	}
+	c := g.context
+	var err error
+	if g.exec != 0 {
+		err = c.give("cuGraphExecDestroy", func() Code { return c.api.GraphExecDestroy(g.exec) })
+	}
+	return errors.Join(err, c.drop("cuGraphDestroy", func() Code { return c.api.GraphDestroy(g.graph) }))
+}

@@ -1,0 +1,145 @@
+package cu
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sinterml/sinter/internal/dynlib"
+)
+
+// Module is code that the driver has compiled for a device. It keeps what it
+// compiled on disk, by itself (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE).
+type Module struct {
+	context *Context
+	id      ModuleID
+	closed  atomic.Bool
+}
+
+// BuildError is a program that the driver's compiler refused.
+type BuildError struct {
+	Device string
+	Log    string // the compiler's
+	Err    error
+}
+
+func (e *BuildError) Error() string {
+	text := fmt.Sprintf("the compiler for %s refuses a program: %v", e.Device, e.Err)
+	if inner, ok := e.Err.(*Error); ok && remedies[inner.Code] != "" {
+		text += ": " + remedies[inner.Code]
+	}
+	if log := strings.TrimSpace(e.Log); log != "" {
+		text += "\n" + log
+	}
+	return text
+}
+
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// remedies are for failures that are not the program's.
+var remedies = map[Code]string{
+	UnsupportedPTXVersion: "update NVIDIA's driver",
+	NoJITCompiler:         "install libnvidia-ptxjitcompiler, which belongs to NVIDIA's driver",
+	NoBinaryForGPU:        "this GPU is older than the program is for",
+}
+
+// maxLog bounds what the compiler says.
+const maxLog = 64 << 10
+
+// Options of cuModuleLoadDataEx.
+const (
+	jitErrorLog     = 5
+	jitErrorLogSize = 6
+)
+
+// Load compiles PTX.
+func (c *Context) Load(ptx string) (*Module, error) {
+	defer dynlib.KeepSignals()()
+	image, log := dynlib.CString(ptx), make([]byte, maxLog)
+	var pin runtime.Pinner // values does not hold it
+	pin.Pin(&log[0])
+	defer pin.Unpin()
+	options, values := &[...]uint32{jitErrorLog, jitErrorLogSize}, &[...]uintptr{ptr(&log[0]), maxLog}
+	m := &Module{context: c}
+	err := c.make("cuModuleLoadDataEx", func() Code {
+		return c.api.ModuleLoadDataEx(&m.id, image, uint32(len(options)), &options[0], &values[0])
+	})
+	if err == nil {
+		return m, nil
+	}
+	if c.Lost() != nil || err == ErrClosed {
+		return nil, err
+	}
+	log, _, _ = bytes.Cut(log, []byte{0})
+	return nil, &BuildError{Device: c.Device.Name, Log: string(log), Err: err}
+}
+
+// Close gives the module back once nothing that was started uses it.
+func (m *Module) Close() error {
+	if m.closed.Swap(true) {
+		return ErrClosed
+	}
+	return m.context.drop("cuModuleUnload", func() Code { return m.context.api.ModuleUnload(m.id) })
+}
+
+// Function is a kernel of a module, and what the compiler made of it.
+type Function struct {
+	Name      string
+	Registers int // of each thread
+	Local     int // bytes of memory of each thread: what registers do not hold
+	Shared    int // bytes of memory of a block that it declares
+	MaxGroup  int // threads that a block of it may have
+	context   *Context
+	id        FunctionID
+	dynamic   int // bytes of shared memory beside the declared that were asked for
+}
+
+// Attributes of functions.
+const (
+	funcMaxThreads = 0
+	funcShared     = 1
+	funcLocal      = 3
+	funcRegisters  = 4
+	funcMaxDynamic = 8
+)
+
+// Function finds a kernel. Its code is brought to the device now: a driver that
+// does so at the first launch has the device stand still then.
+func (m *Module) Function(name string) (*Function, error) {
+	c := m.context
+	f := &Function{Name: name, context: c}
+	entry := dynlib.CString(name)
+	if err := c.call("cuModuleGetFunction "+name, func() Code { return c.api.ModuleGetFunction(&f.id, m.id, entry) }); err != nil {
+		return nil, err
+	}
+	for _, a := range []struct {
+		attribute int
+		to        *int
+	}{{funcRegisters, &f.Registers}, {funcLocal, &f.Local}, {funcShared, &f.Shared}, {funcMaxThreads, &f.MaxGroup}} {
+		v := new(int32)
+		err := c.call("cuFuncGetAttribute "+name, func() Code { return c.api.FuncGetAttribute(v, a.attribute, f.id) })
+		if err != nil {
+			return nil, err
+		}
+		*a.to = int(*v)
+	}
+	return f, nil
+}
+
+// reserve lets blocks have so many bytes of shared memory beside the declared.
+func (f *Function) reserve(dynamic int) error {
+	c := f.context
+	if most := c.Device.SharedMost; f.Shared+dynamic > max(most, c.Device.Shared) {
+		return fmt.Errorf("CUDA: kernel %s needs %d bytes of shared memory, %s has %d", f.Name, f.Shared+dynamic, c.Device.Name, most)
+	}
+	if dynamic <= f.dynamic || f.Shared+dynamic <= c.Device.Shared {
+		return nil
+	}
+	err := c.call("cuFuncSetAttribute "+f.Name, func() Code { return c.api.FuncSetAttribute(f.id, funcMaxDynamic, int32(dynamic)) })
+	if err == nil {
+		f.dynamic = dynamic
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package cuda
+
+import (
+	"sync"
+
+	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch"
+)
+
+// program is a module with the functions that were asked for.
+type program struct {
+	backend *backend
+	*cu.Module
+
+	mu        sync.Mutex
+	functions map[string]*cu.Function
+}
+
+func (p *program) function(name string) (*cu.Function, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.functions[name]; f != nil {
+		return f, nil
+	}
+	f, err := p.Function(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.functions == nil {
+		p.functions = map[string]*cu.Function{}
+	}
+	p.functions[name] = f
+	return f, nil
+}
+
+// recording is a graph, made by the first run, when all arguments are there.
+type recording struct {
+	backend  *backend
+	launches []*cu.Launch
+	graph    *cu.Graph
+	changed  []bool // launches whose arguments the graph does not have
+}
+
+func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
+	r := &recording{backend: p.backend, changed: make([]bool, len(launches))}
+	for _, l := range launches {
+		f, err := p.function(l.Kernel.Entry)
+		if err != nil {
+			return nil, err
+		}
+		prepared, err := cu.NewLaunch(f, l.Groups, l.Items, 0, len(l.Args))
+		if err != nil {
+			return nil, err
+		}
+		r.launches = append(r.launches, prepared)
+	}
+	return r, nil
+}
+
+func (r *recording) SetMemory(at, arg int, m launch.Memory) error {
+	var address cu.Pointer
+	if mem, ok := m.(*cu.Memory); ok && mem != nil {
+		address = mem.Pointer
+	}
+	return r.SetInt(at, arg, int64(address))
+}
+
+func (r *recording) SetInt(at, arg int, n int64) error {
+	if r.launches[at].Set(arg, uint64(n)) {
+		r.changed[at] = true
+	}
+	return nil
+}
+
+// Run starts the graph, with the arguments that were set, and waits for it.
+func (r *recording) Run() error {
+	if len(r.launches) == 0 {
+		return nil
+	}
+	if err := r.update(); err != nil {
+		return err
+	}
+	s, err := r.backend.stream()
+	if err != nil {
+		return err
+	}
+	defer r.backend.release(s)
+	return r.graph.Run(s)
+}
+
+// update brings the graph up to date.
+func (r *recording) update() (err error) {
+	if r.graph == nil {
+		if r.graph, err = r.backend.context.NewGraph(r.launches); err != nil {
+			return err
+		}
+		clear(r.changed)
+		return nil
+	}
+	for i, changed := range r.changed {
+		if !changed {
+			continue
+		}
+		if err := r.graph.Update(i); err != nil {
+			return err
+		}
+		r.changed[i] = false
+	}
+	return nil
+}
+
+func (r *recording) Close() error {
+	if r.graph == nil {
+		return nil
+	}
+	return r.graph.Close()
+}

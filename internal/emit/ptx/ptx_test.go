@@ -1,0 +1,206 @@
+package ptx_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
+	"github.com/sinterml/sinter/internal/emit/ptx"
+	"github.com/sinterml/sinter/internal/emit/ptx/ptxsim"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/loop/looptest"
+)
+
+// targets are those that kernels differ for.
+var targets = []ptx.Target{{SM: 75}, {SM: 80}}
+
+// run executes k for t by the interpreter of PTX.
+func run(t ptx.Target, k *entry.Kernel, l *flattest.Launch) error {
+	p, err := ptx.Write(t, []*entry.Kernel{k})
+	if err != nil {
+		return err
+	}
+	m, err := ptxsim.Load(p.Source)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, p.Source)
+	}
+	f, err := m.Function(k.Entry)
+	if err != nil {
+		return err
+	}
+	var memory ptxsim.Memory
+	var args []byte
+	at := make([]uint64, len(l.Buffers))
+	for i, b := range l.Buffers {
+		at[i] = memory.Map(b)
+	}
+	for _, a := range l.Args {
+		v := uint64(a.N)
+		if a.Buffer >= 0 {
+			v = at[a.Buffer]
+		}
+		args = binary.LittleEndian.AppendUint64(args, v)
+	}
+	err = f.Launch(context.Background(), ptxsim.Launch{
+		Grid: [3]uint32{uint32(l.Groups), 1, 1}, Block: [3]uint32{uint32(l.Items), 1, 1}, Args: args, Memory: &memory,
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, p.Source)
+	}
+	return nil
+}
+
+// shapes are those of devices: with memory near the group, without, and of
+// work-items on their own.
+var shapes = map[string]entry.Shape{
+	"near":  {Items: 32, Near: 16 << 10},
+	"far":   {Items: 16},
+	"alone": {Items: 1, Near: 16 << 10},
+}
+
+// exact leaves out what has no expansion.
+func exact(op ir.Op, from ir.DType) bool {
+	if from != ir.F64 {
+		return true
+	}
+	switch op {
+	case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow:
+		return false
+	}
+	return true
+}
+
+// TestRandomKernels compares kernels of all kinds with the interpreter of loops.
+func TestRandomKernels(t *testing.T) {
+	count := uint64(100)
+	if testing.Short() {
+		count = 20
+	}
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			for seed := range count {
+				c := looptest.Random(rand.New(rand.NewPCG(seed, 6)), looptest.Config{WildIndices: true, Op: exact})
+				k := shape.Kernel(fmt.Sprint("k", seed), c.Kernel)
+				want, got := c.Copy(), c.Copy()
+				if err := loop.Interpret(loop.Expand(c.Kernel), want); err != nil {
+					t.Fatal(err)
+				}
+				b, err := flattest.Bind(k, got, 3, 8)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := run(targets[seed%2], k, &b.Launch); err != nil {
+					t.Fatalf("seed %d: %v\n%v\n%v", seed, err, c.Kernel, k.Work)
+				}
+				b.Results(k, got)
+				if err := c.Same(got, want); err != nil {
+					t.Fatalf("seed %d: %v\n%v\n%v", seed, err, c.Kernel, k.Work)
+				}
+			}
+		})
+	}
+}
+
+// productSizes are odd, and multiples of 16 bytes, with blocks that are full, in
+// part and several, and sums in several parts.
+var productSizes = []flattest.Sizes{
+	{Batch: 2, Rows: 65, Cols: 3, K: 17}, {Batch: 1, Rows: 3, Cols: 70, K: 529}, {Batch: 1, Rows: 1, Cols: 1, K: 0},
+	{Batch: 1, Rows: 144, Cols: 160, K: 64}, {Batch: 2, Rows: 128, Cols: 32, K: 1040}, {Batch: 3, Rows: 16, Cols: 16, K: 16},
+	{Batch: 1, Rows: 5, Cols: 132, K: 1028},
+}
+
+// TestProducts compares products by tiles with the sums that they mean: bit for
+// bit, as narrow floats are whole numbers whose sums are exact in any order.
+func TestProducts(t *testing.T) {
+	for _, target := range targets {
+		for _, d := range []ir.DType{ir.F32, ir.F64, ir.BF16, ir.F16, ir.I32, ir.U8, ir.I8, ir.I64} {
+			for _, turned := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%v %v turned %v", target, d, turned), func(t *testing.T) {
+					rng := rand.New(rand.NewPCG(7, 0))
+					for i, s := range productSizes {
+						if (i < 4 || i == 6 || d.Size() <= 2) && (i == 3 || i == 6 || !testing.Short()) {
+							testProduct(t, rng, target, d, s, turned)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turned bool) {
+	g, a := flattest.Gemm(rng, d, s, turned)
+	if d == ir.F16 || d == ir.BF16 {
+		for _, b := range a.Buffers[:2] {
+			for i := 0; i < len(b); i += 2 {
+				bits, _ := ir.Bits(d, float64(rng.IntN(9)-4))
+				binary.LittleEndian.PutUint16(b[i:], uint16(bits))
+			}
+		}
+	}
+	k := target.Shape().Gemm("product", g)
+	want := slices.Clone(a.Buffers[2])
+	if d == ir.F32 || d == ir.F64 {
+		whole := *a
+		whole.Buffers = [][]byte{a.Buffers[0], a.Buffers[1], want}
+		if err := loop.Interpret(k.Work, &whole); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		exactProduct(d, s, turned, a.Buffers, want)
+	}
+	a.End = flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
+	b, err := flattest.Bind(k, a, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(target, k, &b.Launch); err != nil {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	b.Results(k, a)
+	for i := range a.Buffers[2] {
+		if a.Buffers[2][i] != want[i] {
+			t.Fatalf("%+v: element %d differs", s, i/d.Size())
+		}
+	}
+}
+
+// exactProduct multiplies matrices of whole numbers.
+func exactProduct(d ir.DType, s flattest.Sizes, turned bool, in [][]byte, out []byte) {
+	bits := func(b []byte, i int) (v uint64) {
+		for j := range d.Size() {
+			v |= uint64(b[i*d.Size()+j]) << (8 * j)
+		}
+		return v
+	}
+	number := func(b []byte, i int) int64 {
+		if d.IsFloat() {
+			return int64(ir.Float(d, bits(b, i)))
+		}
+		return ir.Int(d, bits(b, i))
+	}
+	for n := range s.Batch * s.Rows * s.Cols {
+		batch, row, col := n/(s.Rows*s.Cols), n/s.Cols%s.Rows, n%s.Cols
+		sum := int64(0)
+		for k := range s.K {
+			x, y := (batch*s.Rows+row)*s.K+k, (batch*s.K+k)*s.Cols+col
+			if turned {
+				x, y = (batch*s.K+k)*s.Rows+row, (batch*s.Cols+col)*s.K+k
+			}
+			sum += number(in[0], x) * number(in[1], y)
+		}
+		v := uint64(sum)
+		if d.IsFloat() {
+			v, _ = ir.Bits(d, float64(sum))
+		}
+		for j := range d.Size() {
+			out[n*d.Size()+j] = byte(v >> (8 * j))
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package ptx_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
+	"github.com/sinterml/sinter/internal/emit/ptx"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// architectures are the GPUs that programs are assembled for.
+var architectures = []struct {
+	name         string
+	major, minor int
+}{{"sm_75", 7, 5}, {"sm_80", 8, 0}, {"sm_86", 8, 6}, {"sm_89", 8, 9}, {"sm_90a", 9, 0}}
+
+// assembler finds NVIDIA's ptxas.
+func assembler(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("SINTER_PTXAS")
+	if path == "" {
+		path, _ = exec.LookPath("ptxas")
+	}
+	if path == "" {
+		if os.Getenv("SINTER_CI") != "" {
+			t.Fatal("there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
+		}
+		t.Skip("there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
+	}
+	return path
+}
+
+// assemble has ptxas translate a program and gives what it says.
+func assemble(ctx context.Context, path, arch, dir, text string, options ...string) (string, error) {
+	f, err := os.CreateTemp(dir, "*.ptx")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, path, append(options, "-arch", arch, "-o", f.Name()+".out", f.Name())...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%.2000s", arch, err, out)
+	}
+	return string(out), os.Remove(f.Name() + ".out")
+}
+
+// collector is a backend that keeps the kernels it is to write.
+type collector struct {
+	backend
+	kernels []*entry.Kernel
+}
+
+func (c *collector) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
+	c.kernels = append(c.kernels, kernels...)
+	code := &launch.Code{}
+	for range kernels {
+		code.Args = append(code.Args, nil)
+	}
+	return code, nil
+}
+
+func (c *collector) Build(*launch.Code) (launch.Program, error) { return &program{b: &c.backend}, nil }
+
+// kernelsOf are those of cases.
+func kernelsOf(t *testing.T, target ptx.Target, cases []*suite.Case) []*entry.Kernel {
+	c := &collector{backend: backend{target: target}}
+	d, err := launch.New(c, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cs := range cases {
+		g, _, err := cs.Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := d.CompileGraph(context.Background(), g, device.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", cs.Name, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return c.kernels
+}
+
+// texts writes kernels, those that are alike once: the head of a program and
+// its entry points.
+func texts(t *testing.T, target ptx.Target, kernels []*entry.Kernel) (head string, entries []string) {
+	seen := map[string]bool{}
+	for _, k := range kernels {
+		e := *k
+		e.Entry = "same"
+		p, err := ptx.Write(target, []*entry.Kernel{&e})
+		if err != nil {
+			if strings.Contains(err.Error(), "of f64 here") {
+				continue // which has no expansion
+			}
+			t.Fatal(err)
+		}
+		var text string
+		head, text, _ = strings.Cut(p.Source, "//")
+		_, text, _ = strings.Cut(text, ".visible")
+		if seen[text] {
+			continue
+		}
+		seen[text] = true
+		entries = append(entries, ".visible"+strings.Replace(text, ".entry same(", fmt.Sprintf(".entry k%d(", len(entries)), 1))
+	}
+	return head, entries
+}
+
+// TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
+// of it where everything is to be tested.
+func TestAssembles(t *testing.T) {
+	path := assembler(t)
+	cases, some := suite.Cases(), architectures
+	if os.Getenv("SINTER_CI") == "" {
+		cases, some = suite.Short(), some[:1]
+	}
+	const inFile = 400
+	type program struct{ head, text string }
+	programs := map[ptx.Target][]program{}
+	for _, target := range targets {
+		head, entries := texts(t, target, kernelsOf(t, target, cases))
+		for len(entries) > 0 {
+			n := min(inFile, len(entries))
+			programs[target] = append(programs[target], program{head, strings.Join(entries[:n], "\n")})
+			entries = entries[n:]
+		}
+	}
+	dir := t.TempDir()
+	for _, a := range some {
+		target, err := ptx.TargetFor(a.major, a.minor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range programs[target] {
+			if i%4 != 0 && (a.name == "sm_86" || a.name == "sm_89") {
+				continue // the same text as for sm_80 and sm_90a
+			}
+			t.Run(fmt.Sprint(a.name, "/", i), func(t *testing.T) {
+				t.Parallel()
+				if _, err := assemble(t.Context(), path, a.name, dir, p.head+p.text, "-O0"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// properties is what ptxas tells of a function.
+var properties = regexp.MustCompile(`(?s)entry function '(\w+)' for.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers`)
+
+// TestRegisters shows the registers of kernels that are to be fast, products and
+// attention: there is room for all values in them.
+func TestRegisters(t *testing.T) {
+	path := assembler(t)
+	products, attention := map[ptx.Target]string{}, map[ptx.Target]string{}
+	for _, target := range targets {
+		products[target], attention[target] = fastKernels(t, target)
+	}
+	for _, a := range architectures {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			target, err := ptx.TargetFor(a.major, a.minor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := products[target]
+			if a.name != "sm_86" && a.name != "sm_89" { // which are much like sm_80
+				text += attention[target]
+			}
+			out, err := assemble(t.Context(), path, a.name, t.TempDir(), text, "-v")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := properties.FindAllStringSubmatch(out, -1)
+			if len(all) < 20 {
+				t.Errorf("ptxas tells of %d functions", len(all))
+			}
+			for _, f := range all {
+				t.Logf("%-28s %3s registers, spills %s bytes", f[1], f[4], f[2])
+				if f[2] != "0" || f[3] != "0" {
+					t.Errorf("%s has no room for its values in registers", f[1])
+				}
+			}
+		})
+	}
+}
+
+// fastKernels is a program of products in all formats, as their operands may lie,
+// and entry points of attention, which are numbered.
+func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
+	var products []*entry.Kernel
+	for _, d := range []ir.DType{ir.F32, ir.F64, ir.F16, ir.BF16, ir.I8, ir.U8, ir.I32} {
+		for _, turned := range []bool{false, true} {
+			for _, k := range []int{384, 1024} {
+				g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), d, flattest.Sizes{Batch: 2, Rows: 5, Cols: 128, K: k}, turned)
+				products = append(products, target.Shape().Gemm(fmt.Sprintf("gemm_%v_%d_turned_%v", d, k, turned), g))
+			}
+		}
+	}
+	p, err := ptx.Write(target, products)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []*suite.Case
+	for _, c := range suite.Cases() {
+		if strings.HasPrefix(c.Name, "attention") {
+			cases = append(cases, c)
+		}
+	}
+	_, entries := texts(t, target, kernelsOf(t, target, cases))
+	return p.Source, strings.Join(entries, "\n")
+}

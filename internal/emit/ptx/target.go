@@ -1,0 +1,81 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/emit/entry"
+)
+
+// Target is a generation of GPUs, by its compute capability: 75, 80, 86, 89,
+// 90. A driver translates a program for an older one than the GPU is.
+type Target struct{ SM int }
+
+// oldest is the first generation that kernels are written for.
+const oldest = 75
+
+// TargetFor is what to write for a GPU of a compute capability: the oldest
+// target that has what kernels use, as older drivers take it too.
+func TargetFor(major, minor int) (Target, error) {
+	switch sm := 10*major + minor; {
+	case sm < oldest:
+		return Target{}, fmt.Errorf("ptx: compute capability %d.%d is older than 7.5, the oldest that kernels are written for", major, minor)
+	case sm < 80:
+		return Target{75}, nil
+	}
+	return Target{80}, nil
+}
+
+// String is the target's name in a program.
+func (t Target) String() string { return fmt.Sprint("sm_", t.SM) }
+
+// Version is that of the language which first had what kernels for t use: 6.5
+// has ldmatrix and products of f16 (CUDA 10.2), 7.0 bf16 and asynchronous copies
+// (CUDA 11.0).
+func (t Target) Version() string {
+	switch {
+	case t.SM < 80:
+		return "6.5"
+	case t.SM < 86:
+		return "7.0"
+	case t.SM < 89:
+		return "7.1"
+	}
+	return "7.8"
+}
+
+const (
+	// groupItems is how many threads share a group's work at most: more would
+	// leave each too few registers, fewer too little to do while others wait.
+	groupItems = 256
+	// nearBytes of the 48 KB that a block may always have are for scratch memory,
+	// so that an SM holds several blocks.
+	nearBytes = 24 << 10
+	// sharedBytes is what a block may always have.
+	sharedBytes = 48 << 10
+	// flatItems is the threads of a block whose iterations have nothing in common.
+	flatItems = 128
+	// mostItems is the threads of a block that such a kernel may be launched with;
+	// they share the registers of an SM.
+	mostItems   = 512
+	smRegisters = 64 << 10
+)
+
+// Shape is what kernels for t look like.
+func (t Target) Shape() entry.Shape {
+	return entry.Shape{Items: groupItems, Near: nearBytes, Flat: flatItems, Product: t.product, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+}
+
+// blocks is how many blocks an SM has to have room for at least. To have more
+// than one the assembler would rather spill registers; products that need no
+// totals beside their sums leave enough for two, of which one multiplies while
+// the other finishes. Before 8.0 an SM has shared memory for one.
+func (t Target) blocks(k *entry.Kernel) int {
+	if k.Gemm == nil || t.SM < 80 {
+		return 1
+	}
+	m, units := t.matrices(k.Gemm)
+	if units && (m.sums == words || !blocked(k.Gemm)) || isSingle(k) && !blocked(k.Gemm) {
+		return 2
+	}
+	return 1
+}

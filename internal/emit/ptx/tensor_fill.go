@@ -1,0 +1,118 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/emit/flat"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// operand is X or Y of a product on units for matrices.
+type tensorOperand struct {
+	e          *loop.Expr
+	v          *loop.Var  // along rows or columns
+	from, to   flat.Value // of them in the block
+	turned     bool       // what lies side by side is along v, not k
+	plain      bool
+	param      int
+	base       *loop.Expr // where it begins
+	along, byK *loop.Expr // elements from one to the next
+	size       flat.Value // rows or columns in all
+}
+
+func (t *tensor) operandX() *tensorOperand {
+	g := *t.block.Gemm
+	g.X = t.x
+	p, ok := g.PlainX()
+	o := &tensorOperand{e: t.x, v: g.Row, from: t.block.Row0, to: t.block.Row1, turned: g.TurnedX(),
+		plain: ok, param: p.Param, base: p.Base, along: p.Row, byK: p.Col}
+	o.size = t.block.Value(loop.SizeOf(g.Rows))
+	return o
+}
+
+func (t *tensor) operandY() *tensorOperand {
+	g := *t.block.Gemm
+	g.Y = t.y
+	p, ok := g.PlainY()
+	o := &tensorOperand{e: t.y, v: g.Col, from: t.block.Col0, to: t.block.Col1, turned: !ok || p.Col.IsInt(1),
+		plain: ok, param: p.Param, base: p.Base, along: p.Col, byK: p.Row}
+	o.size = t.block.Value(loop.SizeOf(g.Cols))
+	return o
+}
+
+// deep tells whether memory holds the values of k side by side; ok is false where
+// it holds nothing side by side that can be copied as it is.
+func (o *tensorOperand) deep(size int) (deep, ok bool) {
+	switch {
+	case !o.plain:
+		return false, false
+	case o.byK.IsInt(1):
+		return true, true
+	}
+	return false, o.along.IsInt(1) && size > 1 // ldmatrix turns pairs of bytes
+}
+
+// straight gives fills by copies of 16 bytes, and the predicate that holds where
+// memory allows them: where addresses, and sizes along memory, are multiples of
+// that. It is empty where they are never possible.
+func (t *tensor) straight() (x, y fill, whole string) {
+	ox, oy := t.operandX(), t.operandY()
+	deepX, okX := ox.deep(t.size)
+	deepY, okY := oy.deep(t.size)
+	if !okX || !okY {
+		return x, y, ""
+	}
+	x, bitsX := t.copies(ox, deepX)
+	y, bitsY := t.copies(oy, deepY)
+	bits := t.op(longs, "and.b64", t.op(longs, "or.b64", bitsX, bitsY), "15")
+	return x, y, t.op(predicates, "setp.eq.u64", bits, "0")
+}
+
+// bytes is a number of elements as one of bytes.
+func (t *tensor) bytes(n flat.Value) string {
+	if t.size == 1 {
+		return t.register(n)
+	}
+	return t.op(longs, "shl.b64", t.register(n), fmt.Sprint(log2(t.size)))
+}
+
+func (t *tensor) anyX() fill { return t.elements(t.operandX()) }
+func (t *tensor) anyY() fill { return t.elements(t.operandY()) }
+
+// elements fills with operands that are computed one by one: those that do not
+// lie in memory as they are, or not where they can be copied from.
+func (t *tensor) elements(o *tensorOperand) fill {
+	perStage := stageBytes / t.size // values of k
+	kind, of := map[int]string{1: "u8", 2: "u16", 4: "f32"}[t.size], flat.I32
+	if t.fma {
+		of = flat.F32
+	}
+	low := func(x string, n int) string { return t.op(words, "and.b32", x, fmt.Sprint(n-1)) }
+	high := func(x string, n int) string { return t.op(words, "shr.u32", x, fmt.Sprint(log2(n))) }
+	begin := func(stage, at string) {
+		zero, turns := t.Const(flat.I32, 0), t.Const(flat.I32, uint64(tensorWide*perStage/tensorItems))
+		t.For(zero, turns, 1, false, func(turn flat.Value) {
+			e := t.op(words, "mad.lo.u32", t.name(turn), fmt.Sprint(tensorItems), t.item)
+			r, k := high(e, perStage), low(e, perStage)
+			if o.turned {
+				r, k = low(e, tensorWide), high(e, tensorWide)
+			}
+			row := t.op(longs, "add.u64", t.op(longs, "cvt.u64.u32", r), t.register(o.from))
+			kAt := t.op(words, "add.u32", at, k)
+			inside := t.op(predicates, "setp.lt.s64", row, t.name(o.to))
+			inside = t.op(predicates, "and.pred", inside, t.op(predicates, "setp.lt.u32", kAt, t.depth))
+			v := t.copied(of, t.name(t.Const(of, 0)))
+			t.If(t.value(flat.Bool, inside), func() {
+				x := t.block.Element(o.e, o.v, t.value(flat.I64, row), t.value(flat.I64, t.op(longs, "cvt.u64.u32", kAt)))
+				t.assign(of, v, t.name(x))
+			})
+			outer, inner, rowLen := r, k, deepRow
+			if t.fma {
+				outer, inner, rowLen = k, r, t.wideRow()
+			}
+			place := t.op(words, "mad.lo.u32", outer, fmt.Sprint(rowLen), t.op(words, "shl.b32", inner, fmt.Sprint(log2(t.size))))
+			t.line("st.shared.%s [%s], %s", kind, t.op(words, "add.u32", stage, place), v)
+		})
+	}
+	return fill{deep: true, begin: begin}
+}
