@@ -1,0 +1,121 @@
+// Package hip runs programs on AMD's GPUs: as HIP C++ that the driver's compiler
+// compiles, one source for a program.
+package hip
+
+import (
+	"github.com/sinterml/sinter/internal/device/hip/hiprt"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/emit/cstyle"
+	"github.com/sinterml/sinter/internal/emit/entry"
+)
+
+// New opens a device.
+func New(api *hiprt.API, d *hiprt.Device) (*launch.Device, error) {
+	c, err := api.NewContext(d)
+	if err != nil {
+		return nil, err
+	}
+	return launch.New(&backend{api, c}, launch.Options{Kind: "hip", Shape: shapeOf(d), Units: d.Units})
+}
+
+// shapeOf leaves half of the shared memory of a compute unit to a second group.
+func shapeOf(d *hiprt.Device) entry.Shape {
+	const (
+		items  = 256
+		widest = 8 // bytes of an element of a product
+	)
+	s := entry.Shape{Items: items, Near: d.Shared / 2, Flat: items}
+	s.Product, s.Tiles = cstyle.GemmForGroups, entry.GroupTiles(s.Items, s.Near/widest)
+	return s
+}
+
+// backend is a device with a stream, through which all runs and copies go.
+type backend struct {
+	api     *hiprt.API
+	context *hiprt.Context
+}
+
+func (b *backend) Alloc(n int) (launch.Memory, error) {
+	m, err := b.context.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Import leaves it to a copy: the bus is slower than the device's memory.
+func (b *backend) Import([]byte) (launch.Memory, error) { return nil, nil }
+
+func (b *backend) Write(to launch.Memory, offset int, p []byte) error {
+	return b.context.Write(to.(*hiprt.Memory), offset, p)
+}
+
+func (b *backend) Read(p []byte, from launch.Memory, offset int) error {
+	return b.context.Read(p, from.(*hiprt.Memory), offset)
+}
+
+func (b *backend) Copy(to, from launch.Memory, n int) error {
+	return b.context.Copy(to.(*hiprt.Memory), from.(*hiprt.Memory), n)
+}
+
+func (b *backend) Zero(m launch.Memory, n int) error { return b.context.Zero(m.(*hiprt.Memory), n) }
+
+func (b *backend) Close() error { return b.context.Close() }
+
+func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
+	p, err := cstyle.HIP.Write(kernels)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Code{Text: p.Source, Args: p.Args}, nil
+}
+
+func (b *backend) Build(c *launch.Code) (launch.Program, error) {
+	code, err := b.api.Compile(b.context.Device, c.Text, cstyle.HIPOptions)
+	if err != nil {
+		return nil, err
+	}
+	m, err := b.context.Load(code)
+	if err != nil {
+		return nil, err
+	}
+	return &program{b.context, m}, nil
+}
+
+type program struct {
+	context *hiprt.Context
+	*hiprt.Module
+}
+
+// recording keeps the arguments of each launch where HIP reads them.
+type recording struct {
+	context  *hiprt.Context
+	launches []*hiprt.Launch
+}
+
+func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
+	r := &recording{context: p.context}
+	for _, l := range launches {
+		k, err := p.Launch(l.Kernel.Entry, l.Groups, l.Items, len(l.Args))
+		if err != nil {
+			return nil, err
+		}
+		r.launches = append(r.launches, k)
+	}
+	return r, nil
+}
+
+func (r *recording) SetMemory(at, arg int, m launch.Memory) error {
+	mem, _ := m.(*hiprt.Memory)
+	r.launches[at].SetMemory(arg, mem)
+	return nil
+}
+
+func (r *recording) SetInt(at, arg int, n int64) error {
+	r.launches[at].SetInt(arg, n)
+	return nil
+}
+
+func (r *recording) Run() error { return r.context.Run(r.launches) }
+
+func (r *recording) Close() error { return nil }
