@@ -1,0 +1,103 @@
+//go:build !static
+
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// packed is what the files of tests end in.
+const packed = ".gz"
+
+// buildAll builds the program, and its tests, packed to be carried.
+func buildAll(ctx context.Context, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := goTool(ctx, "build", "-o", filepath.Join(dir, "gpu"), "./bench/gpu"); err != nil {
+		return err
+	}
+	for _, p := range programs {
+		file := filepath.Join(dir, p.file)
+		if err := goTool(ctx, "test", "-o", file, "-c", "./"+p.folder); err != nil {
+			return err
+		}
+		if err := pack(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goTool builds without symbols.
+func goTool(ctx context.Context, command string, args ...string) error {
+	c := exec.CommandContext(ctx, "go", append([]string{command, "-trimpath", "-ldflags=-s -w"}, args...)...)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("go %s %v: %w", command, args, err)
+	}
+	return nil
+}
+
+// pack puts a packed file in the place of a file.
+func pack(name string) (err error) {
+	from, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.Create(name + packed)
+	if err != nil {
+		return err
+	}
+	z, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(z, from)
+	if err := errors.Join(err, z.Close(), to.Close()); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+// unpack puts a test of the folder of this program where it can be run.
+func (s *settings) unpack(file string) (_ string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if s.tests == "" {
+		if s.tests, err = os.MkdirTemp("", "sinter-gpu-"); err != nil {
+			return "", err
+		}
+	}
+	from, err := os.Open(filepath.Join(filepath.Dir(self), file+packed))
+	if err != nil {
+		return "", fmt.Errorf("%w: build it with -build", err)
+	}
+	defer from.Close()
+	z, err := gzip.NewReader(from)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(s.tests, file)
+	to, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o700)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(to, z)
+	return name, errors.Join(err, to.Close())
+}

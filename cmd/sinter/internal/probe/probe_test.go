@@ -1,0 +1,353 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cuda"
+	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+	"github.com/sinterml/sinter/internal/device/opencl"
+	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
+)
+
+// scripted is what the child of a test does, by its argument.
+var scripted = map[string]device.Driver{
+	"opencl": opencl.Driver(),
+	"cuda":   cuda.Driver(),
+	"hiding": hiding,
+	"good": {Name: "good", External: true, List: func() ([]device.Properties, error) {
+		fmt.Print("a driver that prints") // without an end of line
+		return []device.Properties{{Description: "one"}, {Description: "two", Software: true}, {Description: "three"}}, nil
+	}},
+}
+
+// hiding obeys a variable, as drivers of GPUs do.
+var hiding = device.Driver{Name: "hiding", External: true, Environment: []string{"CUDA_VISIBLE_DEVICES"}, List: func() ([]device.Properties, error) {
+	var all []device.Properties
+	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); v != "" || !set {
+		for range strings.Split(v, ",") {
+			all = append(all, device.Properties{Description: "GPU " + v})
+		}
+	}
+	return all, nil
+}}
+
+// TestMain is the child too.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 3 || os.Args[1] != "child" {
+		os.Exit(m.Run())
+	}
+	check := func(name string) error {
+		if at, way, _ := strings.Cut(os.Getenv("TEST_CHECK"), " "); at == name {
+			switch way {
+			case "crash":
+				fmt.Fprintln(os.Stderr, "driver: oh no")
+				var p *int
+				*p = 1
+			case "hang":
+				time.Sleep(time.Hour)
+			}
+			return errors.New(way)
+		}
+		return nil
+	}
+	if f := os.Getenv("TEST_COUNT"); f != "" { // how often a child ran
+		b, _ := os.ReadFile(f)
+		_ = os.WriteFile(f, append(b, '.'), 0o600)
+	}
+	if err := Child(os.Stdout, scripted[os.Args[2]], len(os.Args) > 3, check); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// prober asks this test's own binary.
+func prober(env ...string) *Prober {
+	return &Prober{Limit: 20 * time.Second, Command: func(kind string, all bool) *exec.Cmd {
+		args := []string{"child", kind}
+		if all {
+			args = append(args, "all")
+		}
+		c := exec.Command(os.Args[0], args...)
+		c.Env = append(append(os.Environ(), "GOTRACEBACK=none"), env...)
+		return c
+	}}
+}
+
+func describe(rs []Result) string {
+	var lines []string
+	for _, r := range rs {
+		line := fmt.Sprintf("%s %s", r.Name, r.Reason)
+		if r.Checked {
+			line += "checked " + r.Fault
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestFresh(t *testing.T) {
+	for _, c := range []struct {
+		check, want string
+		all         bool
+	}{
+		{"", "good:0 checked; good:1; good:2 checked", false},
+		{"", "good:0 checked; good:1 checked; good:2 checked", true},
+		{"good:2 computes 3 for 4", "good:0 checked; good:1; good:2 checked computes 3 for 4", false},
+		{"good:0 crash", "good:0 checked the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed", false},
+	} {
+		rs, err := prober("TEST_CHECK="+c.check).Fresh(t.Context(), scripted["good"], c.all)
+		if got := describe(rs); err != nil || got != c.want {
+			t.Errorf("%q: %v\n%s, not\n%s", c.check, err, got, c.want)
+		}
+	}
+	p := prober("TEST_CHECK=good:2 hang")
+	p.Limit = time.Second
+	start := time.Now()
+	rs, err := p.Fresh(t.Context(), scripted["good"], true)
+	if want := "good:0 checked; good:1 checked; good:2 checked the driver does not answer within 1s while it computes"; err != nil || describe(rs) != want {
+		t.Errorf("%s, %v", describe(rs), err)
+	}
+	if rs[2].Works() || !rs[0].Works() || time.Since(start) > 10*time.Second {
+		t.Errorf("after %v: %+v", time.Since(start), rs)
+	}
+}
+
+// TestDrivers opens real libraries that go wrong in a process of their own.
+func TestDrivers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("drivers are put in the loader's way as Linux does")
+	}
+	for _, c := range []struct {
+		kind    string
+		library func(testing.TB, string) string
+		ways    map[string]string
+	}{
+		{"opencl", cltest.Library, map[string]string{
+			"CRASH_AT_LOAD":        "the driver crashes: SIGSEGV: segmentation violation, after saying: driver: cannot cope",
+			"CRASH_AT_ENUMERATION": "the driver crashes: SIGABRT: abort",
+			"HANG_AT_ENUMERATION":  "the driver does not answer within 2s",
+			"EXIT_AT_ENUMERATION":  "the driver ends the program that opens it: exit status 3",
+			"NO_DEVICES":           "OpenCL's loader is here, but no driver of a device",
+			"MANY_PLATFORMS":       "clGetPlatformIDs: the driver tells of 2147483647 platforms",
+			"OLD":                  "libOpenCL.so.1 has no function clFinish",
+		}},
+		{"cuda", cutest.Library, map[string]string{
+			"CRASH_AT_LOAD": "the driver crashes: SIGSEGV: segmentation violation, after saying: driver: cannot cope",
+			"CRASH_AT_INIT": "the driver crashes: SIGABRT: abort",
+			"HANG_AT_INIT":  "the driver does not answer within 2s",
+			"EXIT_AT_INIT":  "the driver ends the program that opens it: exit status 3",
+			"NO_DEVICES":    "CUDA_VISIBLE_DEVICES=7 leaves no GPU",
+			"STUB":          "cuInit: CUDA_ERROR_STUB_LIBRARY",
+			"MANY_DEVICES":  "cuDeviceGetCount: the driver tells of 2147483647 devices",
+			"OLD":           "libcuda.so.1 has no function cuGraphInstantiateWithFlags",
+		}},
+	} {
+		for way, want := range c.ways {
+			p := prober("LD_LIBRARY_PATH="+c.library(t, way), "CUDA_VISIBLE_DEVICES=7")
+			p.Limit = 2 * time.Second
+			start := time.Now()
+			rs, err := p.Fresh(t.Context(), scripted[c.kind], true)
+			if err != nil || len(rs) != 1 || !strings.HasPrefix(rs[0].Reason, want) || rs[0].Works() {
+				t.Errorf("%s %s: %+v, %v", c.kind, way, rs, err)
+				continue
+			}
+			if rs[0].Name != c.kind || rs[0].Remedy == "" || time.Since(start) > 10*time.Second {
+				t.Errorf("%s %s after %v: %+v", c.kind, way, time.Since(start), rs)
+			}
+		}
+	}
+}
+
+func TestNoChild(t *testing.T) {
+	p := &Prober{Command: func(string, bool) *exec.Cmd { return exec.Command(filepath.Join(t.TempDir(), "none")) }}
+	rs, err := p.Fresh(t.Context(), scripted["good"], false)
+	if err != nil || len(rs) != 1 || !strings.Contains(rs[0].Reason, "could not be asked") {
+		t.Errorf("%+v, %v", rs, err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	p := prober("TEST_CHECK=good:0 hang")
+	p.Dir = t.TempDir()
+	if rs, err := p.Fresh(ctx, scripted["good"], false); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, %v", rs, err)
+	}
+	if _, ok := p.load(scripted["good"]); ok {
+		t.Error("what was broken off is kept")
+	}
+}
+
+// TestBounded has a child that writes without end.
+func TestBounded(t *testing.T) {
+	w := &bounded{limit: 10}
+	for range 5 {
+		if n, err := w.Write([]byte("abcd")); n != 4 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got := string(w.bytes()); got != "abcdabcdab" {
+		t.Errorf("%q", got)
+	}
+	var a answer
+	if parse(bytes.Repeat([]byte("x"), maxOutput), &a) || len(a.results) > 0 {
+		t.Error("noise is an answer")
+	}
+}
+
+// TestKept asks again when, and only when, something has changed.
+func TestKept(t *testing.T) {
+	dir := t.TempDir()
+	count, watched, variable := filepath.Join(dir, "count"), filepath.Join(dir, "watched"), "SINTER_TEST_DRIVER_VARIABLE"
+	d := scripted["good"]
+	d.Watch, d.Environment = []string{watched}, []string{variable}
+	ran := 0
+	kept := func(what string, p *Prober, all bool, asked int) {
+		t.Helper()
+		rs, err := p.Kept(t.Context(), d, all)
+		if err != nil || len(rs) != 3 {
+			t.Errorf("%s: %+v, %v", what, rs, err)
+		}
+		b, _ := os.ReadFile(count)
+		if len(b)-ran != asked {
+			t.Errorf("%s: asked %d times, not %d", what, len(b)-ran, asked)
+		}
+		ran = len(b)
+	}
+	make := func() *Prober {
+		p := prober("TEST_COUNT=" + count)
+		p.Dir = filepath.Join(dir, "cache")
+		return p
+	}
+	kept("first", make(), false, 1)
+	kept("again", make(), false, 0)
+	kept("software is to be checked too", make(), true, 1)
+	kept("it has been", make(), true, 0)
+	if err := os.WriteFile(watched, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept("a file appears", make(), false, 1)
+	t.Setenv(variable, "1")
+	kept("a variable is set", make(), false, 1)
+	kept("nothing", make(), false, 0)
+
+	p := make()
+	p.Memory, p.Dir = &sync.Map{}, ""
+	kept("nowhere on disk", p, false, 1)
+	kept("in memory", p, false, 0)
+	kept("in no memory", prober("TEST_COUNT="+count), false, 1)
+
+	file := make().file(d)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(*record){
+		"another version":          func(r *record) { r.Version++ },
+		"another program":          func(r *record) { r.Program.Size++ },
+		"old":                      func(r *record) { r.Time = r.Time.Add(-lifetime - time.Hour) },
+		"of the future":            func(r *record) { r.Time = r.Time.Add(time.Hour) },
+		"of a failure, older":      func(r *record) { r.Failed, r.Time = true, r.Time.Add(-failedLifetime-time.Minute) },
+		"of other files":           func(r *record) { r.Stamps = r.Stamps[1:] },
+		"of another driver":        func(r *record) { r.Results[0].Kind = "other" },
+		"of devices without names": func(r *record) { r.Results[0].Name = "" },
+		"without devices":          func(r *record) { r.Results = nil },
+	} {
+		var r record
+		if err := json.Unmarshal(good, &r); err != nil {
+			t.Fatal(err)
+		}
+		change(&r)
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kept(what, make(), false, 1)
+	}
+	for what, b := range map[string][]byte{
+		"empty": nil, "cut": good[:len(good)/2], "no JSON": []byte("\x00\xff"), "another shape": []byte("[]"), "a list in it": []byte(`{"Version":1,"Results":{}}`),
+		"too long": append(bytes.Repeat([]byte(" "), maxFile), good...),
+	} {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kept(what, make(), false, 1)
+		kept("after "+what, make(), false, 0)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kept("a folder in its place", make(), false, 1)
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestTogether asks from many at once: each has an answer, and what is kept is
+// whole.
+func TestTogether(t *testing.T) {
+	p := prober()
+	p.Dir = t.TempDir()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if rs, err := p.Kept(t.Context(), scripted["good"], false); err != nil || len(rs) != 3 {
+				t.Errorf("%+v, %v", rs, err)
+			}
+		})
+	}
+	wait.Wait()
+	if _, ok := p.load(scripted["good"]); !ok {
+		t.Error("nothing is kept")
+	}
+}
+
+// A variable that hides GPUs changes what is listed at once, and what was learned
+// with each of its values stays.
+func TestVisibleDevices(t *testing.T) {
+	count := filepath.Join(t.TempDir(), "count")
+	dir := t.TempDir()
+	for i, c := range []struct {
+		value         string
+		devices, asks int
+	}{{"0,1", 2, 1}, {"0", 1, 2}, {"0,1", 2, 2}, {"0", 1, 2}, {"", 0, 3}, {"", 0, 3}, {"0", 1, 3}} {
+		t.Setenv("CUDA_VISIBLE_DEVICES", c.value)
+		p := prober("TEST_COUNT="+count, "CUDA_VISIBLE_DEVICES="+c.value)
+		p.Dir = dir
+		rs, err := p.Kept(t.Context(), hiding, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := 0
+		for _, r := range rs {
+			if r.Reason == "" {
+				there++
+			}
+		}
+		asked, _ := os.ReadFile(count)
+		if there != c.devices || len(asked) != c.asks {
+			t.Errorf("%d: %q: %d devices, asked %d times; want %+v", i, c.value, there, len(asked), c)
+		}
+	}
+}

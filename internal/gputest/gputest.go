@@ -1,0 +1,90 @@
+//go:build !static
+
+// Package gputest has tests run on the devices of drivers: one table of kinds,
+// for all comparisons with references.
+package gputest
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	_ "github.com/sinterml/sinter/gpu" // brings the drivers
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cuda"
+	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+)
+
+// kinds of device. Those that run on any machine must be there where everything
+// is to be tested; the others are GPUs.
+var kinds = []struct {
+	name     string
+	anywhere bool
+}{
+	{"opencl", true},
+	{"vulkan", true},
+	{"cuda", false},
+	{simulated, true},
+}
+
+// simulated is a GPU of NVIDIA's whose driver and kernels are run by the
+// processor, a thousand times slower.
+const simulated = "simulated"
+
+var registerSimulated = sync.OnceFunc(func() {
+	device.Register(device.Driver{Name: simulated, Open: func(int) (device.Device, error) {
+		api := (&cutest.Fake{Compute: true}).API()
+		all, err := api.Devices()
+		if err != nil {
+			return nil, err
+		}
+		return cuda.New(api, all[0])
+	}})
+})
+
+// Slow tells that a test should do less on a device: one that is simulated, or
+// Vulkan, whose driver on the processor compiles for long.
+func Slow(d *sinter.Device) bool { return d.Name() == simulated || d.Name() == "vulkan" }
+
+// endedEarly are comparisons that Mesa's software renderer cannot make, as it
+// ends a work-item's loops after 65,535 iterations in all: an error there.
+var endedEarly = []string{"attention.4", "attention.5"}
+
+// EndsEarly tells that a comparison must end with an error, EndedEarlyError of
+// Vulkan, on a device.
+func EndsEarly(d *sinter.Device, name string) bool {
+	return d.Name() == "vulkan" && slices.Contains(endedEarly, name) && slices.ContainsFunc(sinter.Devices(), func(i sinter.DeviceInfo) bool {
+		return i.Name == "vulkan:0" && i.Software
+	})
+}
+
+// All says that everything is to be tested, on every device that can be.
+func All() bool { return os.Getenv("SINTER_CI") != "" }
+
+// Run runs a test on the first device of each kind, skipping kinds of which
+// there is none.
+func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
+	registerSimulated()
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			if k.name == simulated && !All() {
+				t.Skip("a simulated GPU takes its time: set SINTER_CI")
+			}
+			d, err := sinter.Open(k.name)
+			switch {
+			case err != nil && All() && k.anywhere:
+				t.Fatal(err)
+			case err != nil:
+				t.Skip(err)
+			}
+			defer func() {
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			test(t, d)
+		})
+	}
+}

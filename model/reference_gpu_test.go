@@ -1,0 +1,34 @@
+//go:build !static
+
+package model
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/gputest"
+	"github.com/sinterml/sinter/internal/reftest"
+)
+
+// TestReferenceBERTGPU runs the small encoders on the devices of drivers: all of
+// them where everything is to be tested, else one.
+func TestReferenceBERTGPU(t *testing.T) {
+	root := reftest.Dir(t, "bert")
+	dirs, err := filepath.Glob(filepath.Join(root, "*", "reference.safetensors"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no encoders in the reference", err)
+	}
+	if !gputest.All() {
+		dirs = dirs[:1]
+	}
+	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
+		for i, file := range dirs {
+			if i > 0 && gputest.Slow(d) {
+				break
+			}
+			dir := filepath.Dir(file)
+			t.Run(filepath.Base(dir), func(t *testing.T) { referenceBERT(t, dir, d) })
+		}
+	})
+}
