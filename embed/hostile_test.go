@@ -20,6 +20,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/internal/modeltest"
+	"github.com/sinterml/sinter/internal/timetest"
 	"github.com/sinterml/sinter/model"
 	"github.com/sinterml/sinter/safetensors"
 )
@@ -122,31 +123,30 @@ func attempt(t *testing.T, what string, folder modeltest.Folder, file string) er
 	for _, data := range folder {
 		size += len(data)
 	}
-	for try := range 3 { // the machine may be busy
-		before, start := allocated(), time.Now()
-		m, err := model.OpenFS(mapFS(folder))
-		took, bytes := time.Since(start), allocated()-before
-		if took > time.Second {
-			if try < 2 {
-				continue
-			}
-			t.Errorf("%s: %v", what, took)
+	var err error
+	var bytes uint64
+	timetest.Within(t, time.Second, what, func() {
+		before := allocated()
+		var m *model.Encoder
+		m, err = model.OpenFS(mapFS(folder))
+		bytes = allocated() - before
+		if err != nil {
+			return
 		}
-		if limit := uint64(8<<20 + 40*size); bytes > limit {
-			t.Errorf("%s: %d bytes allocated for files of %d", what, bytes, size)
+		if err := m.Close(); err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
-		if err == nil {
-			if err := m.Close(); err != nil {
-				t.Errorf("%s: %v", what, err)
-			}
-			return useHostile(t, what, folder)
-		}
-		if text := err.Error(); file != "" && !strings.Contains(text, file) || len(text) > 2000 {
-			t.Errorf("%s: the error does not name %s, or is too long: %.400s", what, file, text)
-		}
-		return err
+	})
+	if limit := uint64(8<<20 + 40*size); bytes > limit {
+		t.Errorf("%s: %d bytes allocated for files of %d", what, bytes, size)
 	}
-	return nil
+	if err == nil {
+		return useHostile(t, what, folder)
+	}
+	if text := err.Error(); file != "" && !strings.Contains(text, file) || len(text) > 2000 {
+		t.Errorf("%s: the error does not name %s, or is too long: %.400s", what, file, text)
+	}
+	return err
 }
 
 // useHostile runs a model that was opened: it gives numbers, or an error.

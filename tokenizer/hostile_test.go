@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/timetest"
 )
 
 // allocated is the bytes that this process has ever allocated, to the byte:
@@ -23,26 +25,22 @@ func allocated() uint64 {
 // by its size, and if it is refused with an error that a person can read.
 func attempt(t *testing.T, what string, file []byte) *Tokenizer {
 	t.Helper()
-	for try := range 3 { // the machine may be busy
-		before, start := allocated(), time.Now()
-		tok, err := Parse(file)
-		took, bytes := time.Since(start), allocated()-before
-		if took > time.Second {
-			if try < 2 {
-				continue
-			}
-			t.Errorf("%s: %d bytes took %v", what, len(file), took)
-		}
-		if limit := uint64(8<<20 + 60*len(file)); bytes > limit {
-			t.Errorf("%s: %d bytes allocated for a file of %d", what, bytes, len(file))
-		}
-		if err == nil {
-			return tok
-		}
-		if len(err.Error()) > 1000 {
-			t.Errorf("%s: an error of %d bytes: %.200v", what, len(err.Error()), err)
-		}
-		return nil
+	var tok *Tokenizer
+	var err error
+	var bytes uint64
+	timetest.Within(t, time.Second, fmt.Sprintf("%s: %d bytes", what, len(file)), func() {
+		before := allocated()
+		tok, err = Parse(file)
+		bytes = allocated() - before
+	})
+	if limit := uint64(8<<20 + 60*len(file)); bytes > limit {
+		t.Errorf("%s: %d bytes allocated for a file of %d", what, bytes, len(file))
+	}
+	if err == nil {
+		return tok
+	}
+	if len(err.Error()) > 1000 {
+		t.Errorf("%s: an error of %d bytes: %.200v", what, len(err.Error()), err)
 	}
 	return nil
 }
@@ -169,28 +167,16 @@ func TestLongLines(t *testing.T) {
 		toks[name] = trained(t, name)
 	}
 	units := []string{"a", "A", " ", "\n", " \n", "a ", "'", "1", ".", "é", "e\u0301", "\u0301", "中", "각", "\u1100", "\xff", "\x00", "\u200d", "👩\u200d", "[CLS]", "<s>", "▁", "\ufdfa", "ａ", "aZ3+/", "'s", "🏽", "🇦"}
-	within := func(what string, encode func()) {
-		t.Helper()
-		var took time.Duration
-		for range 3 { // the machine may be busy
-			start := time.Now()
-			encode()
-			if took = time.Since(start); took <= limit {
-				return
-			}
-		}
-		t.Errorf("%s took %v", what, took)
-	}
 	for name, tok := range toks {
 		for _, unit := range units {
 			text := strings.Repeat(unit, size/len(unit))
 			what := fmt.Sprintf("%s: %d bytes of %q", name, len(text), unit)
 			var e Encoding
-			within(what, func() { e = tok.Encode(text) })
+			timetest.Within(t, limit, what, func() { e = tok.Encode(text) })
 			if n := len(e.IDs); n > 0 && e.Offsets[n-1][1] > len(text) {
 				t.Errorf("%s: an offset beyond", what)
 			}
-			within(what+", the first tokens", func() { e = tok.EncodeMax(text, 16) })
+			timetest.Within(t, limit, what+", the first tokens", func() { e = tok.EncodeMax(text, 16) })
 			if len(e.IDs) > 16 {
 				t.Errorf("%s: %d tokens", what, len(e.IDs))
 			}

@@ -1,9 +1,12 @@
 package passage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/timetest"
 )
 
 // structures are texts with a mark before each line: H begins a section or a
@@ -279,11 +282,7 @@ func TestMarkTime(t *testing.T) {
 		text := strings.Repeat(line+"\n", 50_000)
 		lines := strings.Split(text, "\n")
 		for _, name := range []string{"a.c", "a.go", "a.css", "a.adoc", "a.rst"} {
-			start := time.Now()
-			bordersOf(name, lines)
-			if d := time.Since(start); d > 5*time.Second {
-				t.Errorf("%q in %s: %v", line, name, d)
-			}
+			timetest.Within(t, 5*time.Second, fmt.Sprintf("%q in %s", line, name), func() { bordersOf(name, lines) })
 		}
 	}
 }
