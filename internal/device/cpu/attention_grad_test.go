@@ -37,6 +37,9 @@ func TestGradientLong(t *testing.T) {
 		{attr: ir.AttentionAttr{Window: 30}, qLens: []int{290}, kLens: []int{310}},
 		{attr: ir.AttentionAttr{Mask: true, SoftCap: 5}, qLens: []int{130, 130}, kLens: []int{200, 200}},
 	} {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
 		rng := rand.New(rand.NewPCG(uint64(i), 26))
 		a.heads, a.kvHeads, a.width, a.vWidth, a.layout = 4, 2, 20, 24, "own"
 		a.grads = []int{0, 1, 2}
@@ -113,6 +116,9 @@ func TestGradientUnseen(t *testing.T) {
 	devices := machines(t)
 	for i := range 4 {
 		ofKeys, bad := i%2 > 0, []int{130, 195}[i/2] // in the midst of blocks, and at their end
+		if testing.Short() && i/2 > 0 {
+			continue
+		}
 		a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 20,
 			qLens: []int{n}, kLens: []int{n}, layout: "own", grads: []int{0, 1, 2}, alone: true}
 		a.build(rand.New(rand.NewPCG(1, 29)))

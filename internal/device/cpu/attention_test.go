@@ -316,7 +316,7 @@ func checkAttentions(t *testing.T, stream uint64, draw func(rng *rand.Rand, long
 	t.Helper()
 	n := 250
 	if testing.Short() {
-		n = 60
+		n = 30
 	}
 	devices := machines(t)
 	for seed := range n {

@@ -20,7 +20,11 @@ func TestGemmEdges(t *testing.T) {
 	rows := []int{0, 1, 5, 6, 7, 13}
 	cols := []int{0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70}
 	xs, ys := []string{"plain", "transposed", "relu"}, []string{"plain", "transposed", "scaled", "turned"}
-	for i := range 60 {
+	n := 60
+	if testing.Short() {
+		n = 12
+	}
+	for i := range n {
 		c := gemmCase{
 			dtype: []string{"", "", "bf16", "int8"}[rng.IntN(4)],
 			size:  gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
@@ -44,6 +48,9 @@ func TestGemmTurned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	devices := shortDevices(t)
 	for i, rows := range []int{1, 7, 16, 47, 48, 49, 97} {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
 		for _, dtype := range []string{"", "bf16"} {
 			c := gemmCase{
 				dtype: dtype, size: gemmSize{1 + i%2, rows, 10 + rng.IntN(60), []int{33, 130, 515}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
