@@ -6,10 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sinterml/sinter/internal/device"
-	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/trial"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -19,11 +17,9 @@ import (
 // cannot be opened is passed over, as nobody asked for it.
 func openBest(o DeviceOptions) (*Device, error) {
 	var errs []error
-	all := entries()
-	for {
-		best := device.Best(all)
-		dev, err := OpenWith(best, o)
-		if err == nil && best != "cpu" && slower(dev, all, best) {
+	for _, e := range device.Ranked(entries()) {
+		dev, err := OpenWith(e.Name, o)
+		if err == nil && e.Kind != "cpu" && slower(dev, e) {
 			err = dev.Close()
 			dev = nil
 		}
@@ -31,32 +27,19 @@ func openBest(o DeviceOptions) (*Device, error) {
 			return dev, nil
 		}
 		errs = append(errs, err)
-		failed := slices.IndexFunc(all, func(e device.Entry) bool { return e.Name == best })
-		if failed < 0 {
-			return nil, errors.Join(errs...)
-		}
-		all = slices.Delete(all, failed, failed+1)
 	}
+	return nil, errors.Join(errs...)
 }
 
 // slower tells whether the processor computes faster than a device. What cannot
 // be measured is believed to be as fast as its kind.
-func slower(d *Device, all []device.Entry, name string) bool {
-	i := slices.IndexFunc(all, func(e device.Entry) bool { return e.Name == name })
-	if i < 0 {
-		return false
-	}
-	c, err := cpu.New(cpu.Options{})
-	if err != nil {
-		return false
-	}
-	defer c.Close()
+func slower(d *Device, e device.Entry) bool {
 	ctx := context.Background()
-	mine, err := trial.Default().Speed(ctx, all[i].Kind, all[i].Properties, d.dev)
+	mine, err := trial.Default().Speed(ctx, e.Kind, e.Properties, d.dev)
 	if err != nil {
 		return false
 	}
-	processor, err := trial.Default().Speed(ctx, "cpu", cpu.Describe(), c)
+	processor, err := trial.Default().Processor(ctx)
 	return err == nil && mine > processor
 }
 
@@ -76,17 +59,6 @@ var bestDevice = sync.OnceValues(func() (*Device, error) {
 	return processor() // of which there is one already, with its programs
 })
 
-const (
-	// startTime is what finding and opening the driver of a GPU takes at least.
-	startTime = 100 * time.Millisecond
-	// launchTime is what a run on a GPU that is open takes at least, with its
-	// copies.
-	launchTime = 100 * time.Microsecond
-	// slowest is how much any processor does in a second, of multiply-adds and
-	// elements.
-	slowest = 2e9
-)
-
 // deviceFor is the device of a program for which none was asked: the best, but
 // for what the processor has done before a GPU would have begun. Without drivers
 // of GPUs there is nothing to weigh.
@@ -94,11 +66,11 @@ func deviceFor(g *ir.Graph) (*Device, error) {
 	if !slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External }) {
 		return bestDevice()
 	}
-	limit := startTime
+	limit := device.StartTime
 	if started.Load() {
-		limit = launchTime
+		limit = device.LaunchTime
 	}
-	if work, ok := workOf(g); ok && work/slowest <= limit.Seconds() {
+	if work, ok := workOf(g); ok && device.Short(work, limit) {
 		return processor()
 	}
 	return bestDevice()

@@ -22,7 +22,11 @@ func (a *app) deviceCommand() *cobra.Command {
 		Long: `Device lists every kind of device, what each can do, and why one is missing.
 Each is opened and has to compute something small whose result is known:
 "verified" says that it did. The star marks the one that is used where none is
-asked for.`,
+asked for.
+
+"auto is" tells which that is, and why: the first GPU that works, is not software
+and takes no longer for a product than the cpu, as was timed when it was first
+found. Work that the cpu has done before a GPU would have started stays there.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDevices(cmd.Context()) },
 	}
@@ -32,7 +36,9 @@ asked for.`,
 
 // deviceList is what --json prints.
 type deviceList struct {
-	Best    string      `json:"best"` // by --device or SINTER_DEVICE, else the best
+	Best    string      `json:"best"` // by --device or SINTER_DEVICE, else what auto is
+	Auto    string      `json:"auto"` // what auto stands for where work is long
+	Why     string      `json:"auto_reason"`
 	Devices []deviceRow `json:"devices"`
 }
 
@@ -49,7 +55,9 @@ type deviceRow struct {
 	Memory       uint64   `json:"memory_bytes"` // 0: unknown
 	Free         uint64   `json:"free_bytes"`
 	Verified     bool     `json:"verified"`
-	Software     bool     `json:"software"` // the processor under another name
+	Start        float64  `json:"start_seconds"`   // to find and to open it; of GPUs that work, else 0
+	Product      float64  `json:"product_seconds"` // of two matrices of 1024 x 1024, by which auto compares; 0: not timed
+	Software     bool     `json:"software"`        // the processor under another name
 	Features     []string `json:"features"`
 	DTypes       []string `json:"dtypes"`
 	Alternatives []string `json:"alternatives"` // IDs of the same hardware under other drivers
@@ -60,7 +68,11 @@ func (a *app) listDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list := deviceList{Best: device.Best(entriesOf(all))}
+	auto, err := choose(ctx, all, unknown)
+	if err != nil {
+		return err
+	}
+	list := deviceList{Best: auto.name, Auto: auto.name, Why: auto.why}
 	if asked := a.settings.device; asked != "auto" {
 		list.Best = asked
 		if e, err := device.Find(entriesOf(all), asked); err == nil {
@@ -95,6 +107,7 @@ func (a *app) rowOf(r probe.Result) deviceRow {
 		ID: r.Name, Name: r.Description, Kind: r.Kind, UUID: r.UUID, Vendor: r.Vendor, Driver: r.Driver, Memory: r.Memory, Free: r.Free, Software: r.Software,
 		Features: orEmpty(r.Features), DTypes: orEmpty(r.DTypes), Alternatives: orEmpty(r.Alternatives),
 		Available: r.Reason == "", Verified: r.Works(), Reason: r.Reason, Remedy: r.Remedy,
+		Start: r.Start.Seconds(), Product: r.Product.Seconds(),
 	}
 	if r.Fault != "" {
 		row.Available = true
@@ -146,6 +159,7 @@ func (a *app) printDevices(list deviceList) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", mark, d.ID, d.Name, byteText(d.Memory), state)
 	}
+	fmt.Fprintf(t, "\nauto is %s: %s\n", list.Auto, list.Why)
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -173,6 +187,9 @@ func (d *deviceRow) printDetails(w io.Writer, s style) error {
 	}
 	if len(d.Alternatives) > 0 {
 		fmt.Fprintf(&b, "  also as   %s\n", strings.Join(d.Alternatives, " "))
+	}
+	if d.Product > 0 {
+		fmt.Fprintf(&b, "  product   %s of 1024 x 1024, %s to start\n", shortTime(d.Product), shortTime(d.Start))
 	}
 	if d.Free > 0 {
 		fmt.Fprintf(&b, "  free      %s\n", byteText(d.Free))

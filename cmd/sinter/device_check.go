@@ -148,7 +148,11 @@ func (a *app) checked(ctx context.Context, id string) (probe.Result, error) {
 		return probe.Result{}, err
 	}
 	if id == "auto" {
-		id = device.Best(entriesOf(all))
+		c, err := choose(ctx, all, unknown)
+		if err != nil {
+			return probe.Result{}, err
+		}
+		id = c.name
 	}
 	entries := entriesOf(all)
 	for i, r := range all {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +30,7 @@ func (a *app) probeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, d := range device.Registered() {
 				if d.Name == args[0] {
-					return probe.Child(a.stdout, d, all, func(name string) error { return checkByName(cmd.Context(), d, name) })
+					return probe.Child(a.stdout, d, all, testsOf(cmd.Context(), d))
 				}
 			}
 			return usagef("no drivers of %q", args[0])
@@ -40,24 +40,27 @@ func (a *app) probeCommand() *cobra.Command {
 	return c
 }
 
-// checkByName opens a device and compares what it computes with what the
-// processor does. The library remembers that, so that the next to open the
-// device need not.
-func checkByName(ctx context.Context, d device.Driver, name string) (err error) {
-	_, index, err := device.ParseName(name)
-	if err != nil {
-		return err
+// testsOf compare what a device computes with what the processor does, and time
+// it. The library remembers both, so that the next to open the device need not
+// do so.
+func testsOf(ctx context.Context, d device.Driver) probe.Tests {
+	var name string
+	var opened device.Device
+	var p device.Properties
+	return probe.Tests{
+		Open: func(e device.Entry) error {
+			_, index, err := device.ParseName(e.Name)
+			if err != nil {
+				return err
+			}
+			name, p = e.Name, e.Properties
+			opened, err = d.Open(index)
+			return err
+		},
+		Check:   func() error { return trial.Default().Again(ctx, name, d.Name, p, opened) },
+		Product: func() (time.Duration, error) { return trial.Default().SpeedAgain(ctx, d.Name, p, opened) },
+		Close:   func() error { return opened.Close() },
 	}
-	list, _ := d.Properties()
-	if index >= len(list) {
-		return fmt.Errorf("%s is gone", name)
-	}
-	opened, err := d.Open(index)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	return trial.Default().Again(ctx, name, d.Name, list[index], opened)
 }
 
 // probed is what drivers answered in this process.

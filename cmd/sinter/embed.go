@@ -88,7 +88,7 @@ type embedded struct {
 }
 
 func (a *app) embed(ctx context.Context, s textSource, f embedFlags) error {
-	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten)
+	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten, s)
 	if err != nil {
 		return err
 	}

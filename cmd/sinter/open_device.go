@@ -34,7 +34,12 @@ func checkDevice(name string) error {
 // openDevice opens the device of the settings. One that nobody asked for and
 // that cannot be opened gives way to the processor.
 func (a *app) openDevice(ctx context.Context) (*sinter.Device, error) {
-	name, err := a.deviceName(ctx)
+	return a.openDeviceFor(ctx, unknown)
+}
+
+// openDeviceFor is openDevice for so much work, in multiply-adds.
+func (a *app) openDeviceFor(ctx context.Context, work float64) (*sinter.Device, error) {
+	name, err := a.deviceName(ctx, work)
 	if err != nil {
 		return nil, err
 	}
@@ -60,31 +65,37 @@ func (a *app) openDevice(ctx context.Context) (*sinter.Device, error) {
 
 // deviceName is the name of the device of the settings, which is there. Drivers
 // are asked only where it may be one of theirs.
-func (a *app) deviceName(ctx context.Context) (string, error) {
+func (a *app) deviceName(ctx context.Context, work float64) (string, error) {
 	name := a.settings.device
+	if name == "auto" {
+		c, err := a.autoDevice(ctx, work)
+		return c.name, err
+	}
 	kind, _, err := device.ParseName(name)
 	if err != nil {
 		return "", err
 	}
-	external := func(d device.Driver) bool { return d.External && (name == "auto" || d.Name == kind) }
-	if !slices.ContainsFunc(device.Registered(), external) {
-		if name == "auto" {
-			return "cpu", nil
-		}
-		all, err := a.devices(ctx, asking{})
-		if err != nil {
-			return "", err
-		}
-		e, err := device.Find(entriesOf(all), name)
-		return e.Name, err
+	how := asking{}
+	if slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External && d.Name == kind }) {
+		how = asking{external: true, all: true}
 	}
-	all, err := a.devices(ctx, asking{external: true, all: name != "auto"})
+	all, err := a.devices(ctx, how)
 	if err != nil {
 		return "", err
 	}
-	if name == "auto" {
-		return device.Best(entriesOf(all)), nil
-	}
 	e, err := device.Find(entriesOf(all), name)
 	return e.Name, err
+}
+
+// autoDevice is what "auto" stands for. Work that any processor has ended before
+// a GPU would have begun needs no driver to be asked.
+func (a *app) autoDevice(ctx context.Context, work float64) (choice, error) {
+	if device.Short(work, device.StartTime) || !slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External }) {
+		return choice{name: "cpu"}, nil
+	}
+	all, err := a.devices(ctx, asking{external: true})
+	if err != nil {
+		return choice{}, err
+	}
+	return choose(ctx, all, work)
 }

@@ -53,16 +53,19 @@ type encoder struct {
 
 func (e *encoder) Close() error { return errors.Join(e.Encoder.Close(), e.device.Close()) }
 
-func (a *app) openEncoder(ctx context.Context) (*encoder, error) { return a.openEncoderFor(ctx, "", 0) }
+func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
+	return a.openEncoderFor(ctx, "", 0, unknown)
+}
 
-// openEncoderFor also says which of the model's prompts stands before texts, and
-// how long vectors are to be; 0 is as the model has them.
-func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int) (*encoder, error) {
+// openEncoderFor also says which of the model's prompts stands before texts, how
+// long vectors are to be, 0 being as the model has them, and how much work there
+// is, in multiply-adds.
+func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int, work float64) (*encoder, error) {
 	o := embed.Options{Model: a.settings.model, Prompt: prompt, Dim: dim, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}
-	d, err := a.openDevice(ctx)
+	d, err := a.openDeviceFor(ctx, work)
 	if err != nil {
 		return nil, err
 	}

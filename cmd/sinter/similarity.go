@@ -101,7 +101,7 @@ func (a *app) similarityOf(ctx context.Context, name string, f similarityFlags) 
 		return err
 	}
 	defer done()
-	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten)
+	t, err := a.newTextEmbedder(ctx, f.prompt.name, f.shorten, s)
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,20 @@ type textEmbedder struct {
 	cut      cutWarning
 }
 
-func (a *app) newTextEmbedder(ctx context.Context, prompt string, s shorten) (*textEmbedder, error) {
+// newTextEmbedder opens the encoder for the texts of a source.
+func (a *app) newTextEmbedder(ctx context.Context, prompt string, s shorten, from textSource) (*textEmbedder, error) {
 	if err := a.checkShorten(s); err != nil { // before the weights are read
 		return nil, err
 	}
-	e, err := a.openEncoderFor(ctx, prompt, s.dim)
+	work := float64(unknown)
+	if texts, bytes, ok := from.size(); ok && a.settings.device == "auto" {
+		files, err := a.modelFS()
+		if err != nil {
+			return nil, err
+		}
+		work = workOf(files, texts, bytes)
+	}
+	e, err := a.openEncoderFor(ctx, prompt, s.dim, work)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,15 @@ type textSource struct {
 	jsonl bool // each line is a JSON string
 }
 
+// size is how many texts there are, and their bytes, where that is known before
+// they are read: of arguments.
+func (s textSource) size() (texts, bytes int, known bool) {
+	for _, a := range s.args {
+		bytes += len(a)
+	}
+	return len(s.args), bytes, len(s.args) > 0
+}
+
 // batches calls f with texts in order, first is the number of texts before. f
 // must not keep the slice.
 func (s textSource) batches(ctx context.Context, f func(first int, texts []string) error) error {

@@ -72,10 +72,12 @@ var registry struct {
 	drivers []Driver
 }
 
-// Register adds a driver, for packages that are imported for that effect.
+// Register adds a driver, for packages that are imported for that effect. It
+// replaces an earlier one of the same name.
 func Register(d Driver) {
 	registry.Lock()
 	defer registry.Unlock()
+	registry.drivers = slices.DeleteFunc(registry.drivers, func(o Driver) bool { return o.Name == d.Name })
 	registry.drivers = append(registry.drivers, d)
 }
 

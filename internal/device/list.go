@@ -159,17 +159,6 @@ func same(a, b Entry) bool {
 	return a.UUID != "" && a.UUID == b.UUID || a.PCI != "" && a.PCI == b.PCI
 }
 
-// Best is the name of the device to use where none is asked for: the first that
-// is there and is not software.
-func Best(all []Entry) string {
-	for _, i := range all {
-		if i.Reason == "" && !i.Software && rank(i.Kind) < len(kinds) {
-			return i.Name
-		}
-	}
-	return "cpu"
-}
-
 // Names lists the devices that can be opened.
 func Names(all []Entry) []string {
 	var names []string

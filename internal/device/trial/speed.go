@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -16,15 +18,54 @@ import (
 // for a GPU to be ahead, small enough for any processor.
 const speedSize = 1024
 
+// SpeedWork is how many multiply-adds that product has.
+const SpeedWork = speedSize * speedSize * speedSize
+
 // Speed is how long a device takes for a product, the best of a few runs, as
 // measured now or at an earlier time with the same driver and program.
 func (m *Memory) Speed(ctx context.Context, kind string, p device.Properties, d device.Device) (time.Duration, error) {
-	key := append([]string{"speed"}, keyOf(kind, p)...)
-	if text, ok := m.Disk.Get(key...); ok {
-		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n > 0 {
-			return time.Duration(n), nil
-		}
+	key := speedKey(kind, p)
+	if took, ok := m.took(key); ok {
+		return took, nil
 	}
+	return m.measureAs(ctx, key, d)
+}
+
+// SpeedAgain measures whatever is remembered.
+func (m *Memory) SpeedAgain(ctx context.Context, kind string, p device.Properties, d device.Device) (time.Duration, error) {
+	return m.measureAs(ctx, speedKey(kind, p), d)
+}
+
+// Processor is the Speed of this processor, with all threads that the program
+// may use.
+func (m *Memory) Processor(ctx context.Context) (_ time.Duration, err error) {
+	key := append(speedKey("cpu", cpu.Describe()), strconv.Itoa(runtime.GOMAXPROCS(0)))
+	if took, ok := m.took(key); ok {
+		return took, nil
+	}
+	c, err := cpu.New(cpu.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return m.measureAs(ctx, key, c)
+}
+
+func speedKey(kind string, p device.Properties) []string {
+	return append([]string{"speed"}, keyOf(kind, p)...)
+}
+
+// took is what was measured earlier.
+func (m *Memory) took(key []string) (time.Duration, bool) {
+	text, ok := m.Disk.Get(key...)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return time.Duration(n), err == nil && n > 0
+}
+
+func (m *Memory) measureAs(ctx context.Context, key []string, d device.Device) (time.Duration, error) {
 	r, ok := d.(suite.Runner)
 	if !ok {
 		return 0, fmt.Errorf("%T cannot compile", d)

@@ -26,7 +26,16 @@ type Result struct {
 	device.Entry
 	Checked bool   // it was asked to compute something
 	Fault   string // and what went wrong with that
+	// Start is how long its drivers took to list and to open it, Product the time
+	// of one that all devices are compared by. They are 0 for software, and where
+	// Untimed says what went wrong.
+	Start   time.Duration
+	Product time.Duration
+	Untimed string
 }
+
+// timed tells that there is no more to learn about its speed.
+func (r *Result) timed() bool { return r.Software || r.Product > 0 || r.Untimed != "" }
 
 // Works tells whether the device is there and computed what it should have.
 func (r *Result) Works() bool { return r.Reason == "" && r.Checked && r.Fault == "" }
@@ -105,10 +114,18 @@ func (p *Prober) ask(ctx context.Context, kind string, all bool) answer {
 	}
 	fault := "the driver " + reason + " while it computes"
 	for i := range a.results { // it listed devices, and failed at the first that it had not finished with
-		if r := &a.results[i]; r.Reason == "" && !r.Checked && (all || !r.Software) {
+		r := &a.results[i]
+		switch {
+		case r.Reason != "" || r.Fault != "" || r.Software && !all:
+			continue
+		case !r.Checked:
 			r.Checked, r.Fault = true, fault
-			fault = "not checked: another device of its driver failed"
+		case !r.timed():
+			r.Untimed = fault
+		default:
+			continue
 		}
+		fault = "not checked: another device of its driver failed"
 	}
 	return a
 }
@@ -217,6 +234,10 @@ type message struct {
 	Loaded  []string       `json:",omitempty"` // libraries, after listing
 	Checked string         `json:",omitempty"` // the name of a device
 	Fault   string         `json:",omitempty"` // of that
+	Timed   string         `json:",omitempty"` // the name of a device
+	Start   time.Duration  `json:",omitempty"` // of that, as Product and Untimed are
+	Product time.Duration  `json:",omitempty"`
+	Untimed string         `json:",omitempty"`
 	End     bool           `json:",omitempty"`
 }
 
@@ -234,8 +255,12 @@ func parse(out []byte, a *answer) (ended bool) {
 			a.results = append(a.results, Result{Entry: e})
 		}
 		for i := range a.results {
-			if r := &a.results[i]; m.Checked != "" && r.Name == m.Checked {
+			r := &a.results[i]
+			if m.Checked != "" && r.Name == m.Checked {
 				r.Checked, r.Fault = true, m.Fault
+			}
+			if m.Timed != "" && r.Name == m.Timed {
+				r.Start, r.Product, r.Untimed = m.Start, m.Product, m.Untimed
 			}
 		}
 		a.loaded = append(a.loaded, m.Loaded...)
@@ -244,9 +269,17 @@ func parse(out []byte, a *answer) (ended bool) {
 	return ended
 }
 
+// Tests are what the child does with a device, each once, in this order.
+type Tests struct {
+	Open    func(device.Entry) error
+	Check   func() error // that it computes what it should
+	Product func() (time.Duration, error)
+	Close   func() error
+}
+
 // Child is the other side: it asks a driver, and checks each device that it has,
-// software only if all is set.
-func Child(w io.Writer, d device.Driver, all bool, check func(name string) error) error {
+// software only if all is set. Devices that pass and are not software are timed.
+func Child(w io.Writer, d device.Driver, all bool, t Tests) error {
 	send := func(m message) error {
 		b, err := json.Marshal(m)
 		if err == nil {
@@ -254,7 +287,9 @@ func Child(w io.Writer, d device.Driver, all bool, check func(name string) error
 		}
 		return err
 	}
+	begun := time.Now()
 	entries := device.Entries(d)
+	listing := time.Since(begun)
 	// Before the checks, as what drivers compile is loaded too.
 	if err := send(message{Entries: entries, Loaded: loaded()}); err != nil {
 		return err
@@ -263,15 +298,36 @@ func Child(w io.Writer, d device.Driver, all bool, check func(name string) error
 		if e.Reason != "" || e.Software && !all {
 			continue
 		}
-		m := message{Checked: e.Name}
-		if err := check(e.Name); err != nil {
-			m.Fault = err.Error()
-		}
-		if err := send(m); err != nil {
+		if err := t.test(e, listing, send); err != nil {
 			return err
 		}
 	}
 	return send(message{End: true})
+}
+
+// test checks and times a device. The error is that of send alone.
+func (t Tests) test(e device.Entry, listing time.Duration, send func(message) error) error {
+	begun := time.Now()
+	if err := t.Open(e); err != nil {
+		return send(message{Checked: e.Name, Fault: err.Error()})
+	}
+	timed := message{Timed: e.Name, Start: listing + time.Since(begun)}
+	err := t.Check()
+	if err != nil || e.Software {
+		m := message{Checked: e.Name}
+		if err = errors.Join(err, t.Close()); err != nil {
+			m.Fault = err.Error()
+		}
+		return send(m)
+	}
+	if err := send(message{Checked: e.Name}); err != nil {
+		return err
+	}
+	timed.Product, err = t.Product()
+	if err = errors.Join(err, t.Close()); err != nil {
+		timed.Product, timed.Untimed = 0, err.Error()
+	}
+	return send(timed)
 }
 
 // loaded lists the libraries in this process, where the system tells.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -49,8 +50,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "child" {
 		os.Exit(m.Run())
 	}
-	check := func(name string) error {
-		if at, way, _ := strings.Cut(os.Getenv("TEST_CHECK"), " "); at == name {
+	var name string
+	fail := func(variable, name string) error {
+		if at, way, _ := strings.Cut(os.Getenv(variable), " "); at == name {
 			switch way {
 			case "crash":
 				fmt.Fprintln(os.Stderr, "driver: oh no")
@@ -63,11 +65,19 @@ func TestMain(m *testing.M) {
 		}
 		return nil
 	}
+	tests := Tests{
+		Open:  func(e device.Entry) error { name = e.Name; return fail("TEST_OPEN", name) },
+		Check: func() error { return fail("TEST_CHECK", name) },
+		Product: func() (time.Duration, error) {
+			return 7 * time.Millisecond, fail("TEST_PRODUCT", name)
+		},
+		Close: func() error { return fail("TEST_CLOSE", name) },
+	}
 	if f := os.Getenv("TEST_COUNT"); f != "" { // how often a child ran
 		b, _ := os.ReadFile(f)
 		_ = os.WriteFile(f, append(b, '.'), 0o600)
 	}
-	if err := Child(os.Stdout, scripted[os.Args[2]], len(os.Args) > 3, check); err != nil {
+	if err := Child(os.Stdout, scripted[os.Args[2]], len(os.Args) > 3, tests); err != nil {
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -93,6 +103,15 @@ func describe(rs []Result) string {
 		if r.Checked {
 			line += "checked " + r.Fault
 		}
+		if r.Product > 0 {
+			line += fmt.Sprintf(" %v", r.Product)
+		}
+		if r.Untimed != "" {
+			line += " not timed: " + r.Untimed
+		}
+		if (r.Start > 0) != (r.Product > 0) {
+			line += fmt.Sprintf(" starts in %v", r.Start)
+		}
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return strings.Join(lines, "; ")
@@ -103,10 +122,10 @@ func TestFresh(t *testing.T) {
 		check, want string
 		all         bool
 	}{
-		{"", "good:0 checked; good:1; good:2 checked", false},
-		{"", "good:0 checked; good:1 checked; good:2 checked", true},
-		{"good:2 computes 3 for 4", "good:0 checked; good:1; good:2 checked computes 3 for 4", false},
+		{"", "good:0 checked  7ms; good:1; good:2 checked  7ms", false},
+		{"", "good:0 checked  7ms; good:1 checked; good:2 checked  7ms", true},
 		{"good:0 crash", "good:0 checked the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed", false},
+		{"good:2 computes 3 for 4", "good:0 checked  7ms; good:1; good:2 checked computes 3 for 4", false},
 	} {
 		rs, err := prober("TEST_CHECK="+c.check).Fresh(t.Context(), scripted["good"], c.all)
 		if got := describe(rs); err != nil || got != c.want {
@@ -117,11 +136,34 @@ func TestFresh(t *testing.T) {
 	p.Limit = time.Second
 	start := time.Now()
 	rs, err := p.Fresh(t.Context(), scripted["good"], true)
-	if want := "good:0 checked; good:1 checked; good:2 checked the driver does not answer within 1s while it computes"; err != nil || describe(rs) != want {
+	if want := "good:0 checked  7ms; good:1 checked; good:2 checked the driver does not answer within 1s while it computes"; err != nil || describe(rs) != want {
 		t.Errorf("%s, %v", describe(rs), err)
 	}
 	if rs[2].Works() || !rs[0].Works() || time.Since(start) > 10*time.Second {
 		t.Errorf("after %v: %+v", time.Since(start), rs)
+	}
+}
+
+// A device that passed its check and goes wrong while it is timed works, and has
+// no time; one that cannot be opened does not.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct{ variable, want string }{
+		{"TEST_PRODUCT=good:0 no memory", "good:0 checked  not timed: no memory starts in S; good:1; good:2 checked  7ms"},
+		{"TEST_PRODUCT=good:0 crash", "good:0 checked  not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed"},
+		{"TEST_PRODUCT=good:2 crash", "good:0 checked  7ms; good:1; good:2 checked  not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes"},
+		{"TEST_OPEN=good:0 busy", "good:0 checked busy; good:1; good:2 checked  7ms"},
+		{"TEST_CLOSE=good:0 lost", "good:0 checked  not timed: lost starts in S; good:1; good:2 checked  7ms"},
+	} {
+		p := prober(c.variable)
+		p.Dir = t.TempDir()
+		rs, err := p.Fresh(t.Context(), scripted["good"], false)
+		got := regexp.MustCompile(`starts in [^;]+`).ReplaceAllString(describe(rs), "starts in S")
+		if err != nil || got != c.want {
+			t.Errorf("%s: %v\n%s, not\n%s", c.variable, err, got, c.want)
+		}
+		if kept, ok := p.load(scripted["good"]); !ok || describe(kept) != describe(rs) {
+			t.Errorf("%s: %s is kept", c.variable, describe(kept))
+		}
 	}
 }
 

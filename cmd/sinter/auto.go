@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+
+	"github.com/sinterml/sinter/cmd/sinter/internal/probe"
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/trial"
+)
+
+// choice is the device that "auto" stands for, and why.
+type choice struct{ name, why string }
+
+// unknown is work of which nothing is known.
+const unknown = math.MaxFloat64
+
+// choose makes the choice for so much work, in multiply-adds: the first GPU by
+// kind that is no slower than the processor, unless that has ended the work
+// before the GPU would have begun. One that was not timed is not taken.
+func choose(ctx context.Context, all []probe.Result, work float64) (choice, error) {
+	known := map[string]probe.Result{}
+	for _, r := range all {
+		known[r.Name] = r
+	}
+	var passed []string
+	for _, e := range device.Ranked(entriesOf(all)) {
+		r := known[e.Name]
+		switch {
+		case e.Kind == "cpu":
+			continue
+		case r.Product == 0:
+			passed = append(passed, fmt.Sprintf("%s could not be timed: %s", r.Name, r.Untimed))
+			continue
+		}
+		processor, err := trial.Default().Processor(ctx)
+		if err != nil {
+			return choice{}, err
+		}
+		times := fmt.Sprintf("a product takes %s on %s, %s on cpu", shortTime(r.Product.Seconds()), r.Name, shortTime(processor.Seconds()))
+		if r.Product > processor {
+			passed = append(passed, times)
+			continue
+		}
+		if here := 2 * work / trial.SpeedWork * processor.Seconds(); here <= max(device.StartTime, r.Start).Seconds() { // a model reaches half the rate of a product at least
+			return choice{"cpu", fmt.Sprintf("the work is done before %s has started", r.Name)}, nil
+		}
+		return choice{r.Name, strings.Join(append(passed, times), "; ")}, nil
+	}
+	if len(passed) > 0 {
+		return choice{"cpu", strings.Join(passed, "; ")}, nil
+	}
+	return choice{"cpu", whyNoGPU(all)}, nil
+}
+
+// whyNoGPU says what there is where nothing could be taken.
+func whyNoGPU(all []probe.Result) string {
+	var software, broken []string
+	for _, r := range all {
+		switch {
+		case r.Fault != "":
+			broken = append(broken, r.Name)
+		case r.Reason == "" && r.Software && external(r.Kind):
+			software = append(software, r.Name)
+		}
+	}
+	why := "there is no GPU"
+	if len(software) > 0 {
+		why += " but " + strings.Join(software, ", ") + ", which is software"
+		if len(software) > 1 {
+			why = strings.TrimSuffix(why, "which is software") + "which are software"
+		}
+	}
+	if len(broken) > 0 {
+		why += "; " + strings.Join(broken, ", ") + " does not work"
+	}
+	return why
+}
+
+// shortTime is a time in seconds for people.
+func shortTime(seconds float64) string { return fmt.Sprintf("%.3g ms", 1e3*seconds) }
+
+// workOf guesses the multiply-adds that a model needs for texts of so many bytes
+// in all, from the size of its weights: two bytes a weight, three a token, and
+// the two tokens that stand around a text. Where the weights are not in one of
+// these files it is unknown.
+func workOf(files fs.FS, texts, bytes int) float64 {
+	for _, name := range []string{"model.safetensors", "pytorch_model.bin", "model.onnx"} {
+		if info, err := fs.Stat(files, name); err == nil {
+			return float64(info.Size()) / 2 * (float64(bytes)/3 + 2*float64(texts))
+		}
+	}
+	return unknown
+}
