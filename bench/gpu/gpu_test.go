@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				return nil, err
 			}
-			return cuda.New(api, all[0])
+			return cuda.New(api, all[0], nil)
 		},
 	})
 	if slices.Contains(os.Args, "-step") {

@@ -40,7 +40,7 @@ var registerSimulated = sync.OnceFunc(func() {
 		if err != nil {
 			return nil, err
 		}
-		return cuda.New(api, all[0])
+		return cuda.New(api, all[0], nil)
 	}})
 })
 

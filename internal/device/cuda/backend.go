@@ -4,26 +4,29 @@ package cuda
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/diskcache"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/ptx"
 )
 
-// New opens a GPU.
-func New(api *cu.API, d *cu.Device) (*launch.Device, error) {
+// New opens a GPU. Compiled programs are kept in a cache, if not nil.
+func New(api *cu.API, d *cu.Device, kept *diskcache.Cache) (*launch.Device, error) {
 	b, err := newBackend(api, d)
 	if err != nil {
 		return nil, err
 	}
-	return launch.New(b, launch.Options{Kind: "cuda", Shape: b.target.Shape(), Units: d.Units})
+	return launch.New(b, launch.Options{Kind: "cuda", Shape: b.target.Shape(), Units: d.Units, Kept: kept})
 }
 
 // backend is a context. All that is done to memory by the host goes through one
 // stream, and is waited for; every run at a time has a stream of its own.
 type backend struct {
+	api       *cu.API
 	context   *cu.Context
 	target    ptx.Target
 	transfers *cu.Stream
@@ -46,7 +49,7 @@ func newBackend(api *cu.API, d *cu.Device) (*backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &backend{context: c, target: target, transfers: s}, nil
+	return &backend{api: api, context: c, target: target, transfers: s}, nil
 }
 
 func (b *backend) Alloc(n int) (launch.Memory, error) {
@@ -121,10 +124,34 @@ func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
 	return &launch.Code{Text: p.Source, Args: p.Args}, nil
 }
 
+// Build compiles to code that other processes can take up. A driver that does not
+// do that compiles while it loads, and says then what is wrong with a program.
 func (b *backend) Build(c *launch.Code) (launch.Program, error) {
+	code, err := b.context.Compile(c.Text)
+	if err == nil {
+		if p, err := b.Restore(c, code); err == nil {
+			return p, nil
+		}
+	}
 	m, err := b.context.Load(c.Text)
 	if err != nil {
 		return nil, err
 	}
 	return &program{backend: b, Module: m}, nil
+}
+
+// Identity is that of compiled programs.
+func (b *backend) Identity() []string {
+	d := b.context.Device
+	return []string{d.UUID, d.PCI, d.Name, strconv.Itoa(d.Capability()), b.api.DriverText()}
+}
+
+func (b *backend) Compiled(p launch.Program) ([]byte, error) { return p.(*program).code, nil }
+
+func (b *backend) Restore(_ *launch.Code, compiled []byte) (launch.Program, error) {
+	m, err := b.context.LoadCode(compiled)
+	if err != nil {
+		return nil, err
+	}
+	return &program{backend: b, Module: m, code: compiled}, nil
 }

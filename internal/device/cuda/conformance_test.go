@@ -106,6 +106,6 @@ func TestConformanceGPU(t *testing.T) { conform(t, false, gpu) }
 
 func conform(t *testing.T, slow bool, find func(testing.TB) (*cu.API, *cu.Device)) {
 	api, d := find(t)
-	open := func(int) (device.Device, error) { return New(api, d) }
+	open := func(int) (device.Device, error) { return New(api, d, nil) }
 	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: slow, Known: known(slow)})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch"
 )
 
 // Driver opens the GPUs that NVIDIA's driver shows, in its order, which is that
@@ -47,7 +48,7 @@ func openAt(index int) (device.Device, error) {
 		}
 		return nil, err
 	}
-	return New(api, found[index])
+	return New(api, found[index], launch.Programs())
 }
 
 // usable lists the GPUs that can run programs.

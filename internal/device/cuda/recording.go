@@ -11,6 +11,7 @@ import (
 type program struct {
 	backend *backend
 	*cu.Module
+	code []byte // nil where the driver gave none
 
 	mu        sync.Mutex
 	functions map[string]*cu.Function

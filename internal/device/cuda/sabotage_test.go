@@ -28,7 +28,7 @@ func sabotaged(t *testing.T, f *cutest.Fake) string {
 	device.Register(device.Driver{
 		Name: kind, External: true,
 		List: func() ([]device.Properties, error) { return []device.Properties{{Description: found[0].Name}}, nil },
-		Open: func(int) (device.Device, error) { return cuda.New(api, found[0]) },
+		Open: func(int) (device.Device, error) { return cuda.New(api, found[0], nil) },
 	})
 	t.Cleanup(func() {
 		// What tensors brought to the device goes with them.

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/diskcache"
 )
 
 // BenchmarkSubmit has a driver that does nothing.
@@ -19,7 +21,7 @@ func BenchmarkSubmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := New(api, all[0])
+	d, err := New(api, all[0], nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -30,12 +32,18 @@ func BenchmarkSubmit(b *testing.B) {
 // nothing may be left of it, and no call may have been wrong.
 func openFake(t *testing.T, f *cutest.Fake) *launch.Device {
 	t.Helper()
+	return openKept(t, f, 0, nil)
+}
+
+// openKept opens the device of a number.
+func openKept(t *testing.T, f *cutest.Fake, number int, kept *diskcache.Cache) *launch.Device {
+	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(api, all[0])
+	d, err := New(api, all[number], kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +59,27 @@ func openFake(t *testing.T, f *cutest.Fake) *launch.Device {
 		}
 	})
 	return d
+}
+
+func TestProgramsAreKept(t *testing.T) {
+	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
+		number := 0
+		if p.Second {
+			number = 1
+		}
+		f := &cutest.Fake{Devices: 2, Driver: p.Driver, Foreign: p.Foreign}
+		return launchtest.Opened{Device: openKept(t, f, number, p.Kept), Compiled: f.Compiled}
+	})
+}
+
+// A driver that makes no code compiles while it loads, and nothing is kept.
+func TestNoLinker(t *testing.T) {
+	kept := &diskcache.Cache{Dir: t.TempDir(), Limit: 1 << 20}
+	f := &cutest.Fake{NoLinker: true}
+	launchtest.SubmitChain(t, openKept(t, f, 0, kept), "")
+	if files, err := os.ReadDir(kept.Dir); err != nil || len(files) > 0 || f.Compiled() != 1 {
+		t.Errorf("%d programs compiled, kept %v, %v", f.Compiled(), files, err)
+	}
 }
 
 // A driver that fails is an error that says what to do, and nothing leaks.

@@ -5,17 +5,18 @@ package hip
 import (
 	"github.com/sinterml/sinter/internal/device/hip/hiprt"
 	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/diskcache"
 	"github.com/sinterml/sinter/internal/emit/cstyle"
 	"github.com/sinterml/sinter/internal/emit/entry"
 )
 
-// New opens a device.
-func New(api *hiprt.API, d *hiprt.Device) (*launch.Device, error) {
+// New opens a device. Compiled programs are kept in a cache, if not nil.
+func New(api *hiprt.API, d *hiprt.Device, kept *diskcache.Cache) (*launch.Device, error) {
 	c, err := api.NewContext(d)
 	if err != nil {
 		return nil, err
 	}
-	return launch.New(&backend{api, c}, launch.Options{Kind: "hip", Shape: shapeOf(d), Units: d.Units})
+	return launch.New(&backend{api, c}, launch.Options{Kind: "hip", Shape: shapeOf(d), Units: d.Units, Kept: kept})
 }
 
 // shapeOf leaves half of the shared memory of a compute unit to a second group.
@@ -75,16 +76,30 @@ func (b *backend) Build(c *launch.Code) (launch.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.context.Load(code)
+	return b.Restore(c, code)
+}
+
+// Identity is that of compiled programs. HIP tells no UUID in every version, and
+// code depends on the architecture with its features, which is here.
+func (b *backend) Identity() []string {
+	d := b.context.Device
+	return append([]string{d.PCI, d.Name, d.Arch, d.Driver, d.Compiler}, cstyle.HIPOptions...)
+}
+
+func (b *backend) Compiled(p launch.Program) ([]byte, error) { return p.(*program).code, nil }
+
+func (b *backend) Restore(_ *launch.Code, compiled []byte) (launch.Program, error) {
+	m, err := b.context.Load(compiled)
 	if err != nil {
 		return nil, err
 	}
-	return &program{b.context, m}, nil
+	return &program{b.context, m, compiled}, nil
 }
 
 type program struct {
 	context *hiprt.Context
 	*hiprt.Module
+	code []byte
 }
 
 // recording keeps the arguments of each launch where HIP reads them.

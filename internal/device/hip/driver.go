@@ -9,6 +9,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/hip/hiprt"
+	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/dynlib"
 )
 
@@ -46,7 +47,7 @@ func openAt(index int) (device.Device, error) {
 		}
 		return nil, err
 	}
-	return New(api, found[index])
+	return New(api, found[index], launch.Programs())
 }
 
 // missing says what is wrong with a library that cannot be opened.

@@ -28,7 +28,7 @@ func sabotaged(t *testing.T, f *hiptest.Fake) *sinter.Device {
 	device.Register(device.Driver{
 		Name: kind,
 		List: func() ([]device.Properties, error) { return []device.Properties{{Description: found[0].Name}}, nil },
-		Open: func(int) (device.Device, error) { return hip.New(api, found[0]) },
+		Open: func(int) (device.Device, error) { return hip.New(api, found[0], nil) },
 	})
 	d, err := sinter.Open(kind)
 	if err != nil {

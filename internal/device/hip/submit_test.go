@@ -12,18 +12,24 @@ import (
 	"github.com/sinterml/sinter/internal/device/hip/hiprt/hiptest"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/diskcache"
 )
 
 // openFake opens the device of a driver that is made for the test, and says at
 // the end what was not given back.
 func openFake(t *testing.T, f *hiptest.Fake) *launch.Device {
 	t.Helper()
+	return openKept(t, f, nil)
+}
+
+func openKept(t *testing.T, f *hiptest.Fake, kept *diskcache.Cache) *launch.Device {
+	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(api, all[0])
+	d, err := New(api, all[0], kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +49,21 @@ func BenchmarkSubmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := New(api, all[0])
+	d, err := New(api, all[0], nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	launchtest.BenchmarkSubmit(b, d)
+}
+
+func TestProgramsAreKept(t *testing.T) {
+	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
+		f := &hiptest.Fake{Driver: 60241130 + int32(p.Driver[0]-'0'), Foreign: p.Foreign}
+		if p.Second {
+			f.Bus = 0xC2
+		}
+		return launchtest.Opened{Device: openKept(t, f, p.Kept), Compiled: f.Compiled}
+	})
 }
 
 // A driver that fails is an error that says what to do, and nothing leaks.
@@ -118,7 +134,7 @@ func TestUsable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := New(api, all[0]); err == nil || !strings.Contains(err.Error(), "is a") {
+			if _, err := New(api, all[0], nil); err == nil || !strings.Contains(err.Error(), "is a") {
 				t.Errorf("opened: %v", err)
 			}
 		})

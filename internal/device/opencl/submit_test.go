@@ -9,6 +9,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
+	"github.com/sinterml/sinter/internal/diskcache"
 )
 
 // BenchmarkSubmit has a driver that does nothing.
@@ -29,12 +30,17 @@ func BenchmarkSubmit(b *testing.B) {
 // end what was not given back.
 func openFake(t *testing.T, f *cltest.Fake) *launch.Device {
 	t.Helper()
+	return openKept(t, f, nil)
+}
+
+func openKept(t *testing.T, f *cltest.Fake, kept *diskcache.Cache) *launch.Device {
+	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(api, all[0], nil)
+	d, err := New(api, all[0], kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +51,16 @@ func openFake(t *testing.T, f *cltest.Fake) *launch.Device {
 		}
 	})
 	return d
+}
+
+func TestProgramsAreKept(t *testing.T) {
+	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
+		f := &cltest.Fake{Driver: p.Driver, Foreign: p.Foreign}
+		if p.Second {
+			f.Name = "Fake GPU 2"
+		}
+		return launchtest.Opened{Device: openKept(t, f, p.Kept), Compiled: f.Compiled}
+	})
 }
 
 // A driver that fails is an error that says what to do, and nothing leaks.

@@ -5,22 +5,26 @@ package vulkan
 import (
 	"encoding/binary"
 	"errors"
+	"strconv"
 
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
+	"github.com/sinterml/sinter/internal/diskcache"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/spirv"
 )
 
-// New opens a device.
-func New(p *vk.Physical) (*launch.Device, error) { return open(p, shapeOf(p)) }
+// New opens a device. Compiled programs are kept in a cache, if not nil.
+func New(p *vk.Physical, kept *diskcache.Cache) (*launch.Device, error) {
+	return open(p, shapeOf(p), kept)
+}
 
-func open(p *vk.Physical, s entry.Shape) (*launch.Device, error) {
+func open(p *vk.Physical, s entry.Shape, kept *diskcache.Cache) (*launch.Device, error) {
 	b, err := newBackend(p, s)
 	if err != nil {
 		return nil, err
 	}
-	return launch.New(b, launch.Options{Kind: "vulkan", Shape: s, Units: unitsOf(p), MaxGroups: min(maxGroups, p.Groups[0])})
+	return launch.New(b, launch.Options{Kind: "vulkan", Shape: s, Units: unitsOf(p), MaxGroups: min(maxGroups, p.Groups[0]), Kept: kept})
 }
 
 // backend is a device that was opened.
@@ -91,6 +95,38 @@ func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
 }
 
 func (b *backend) Build(c *launch.Code) (launch.Program, error) {
+	modules, err := modulesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return b.program(b.device.Build(modules, pushBytes))
+}
+
+// Identity is that of compiled programs.
+func (b *backend) Identity() []string {
+	p := b.device.Physical
+	return []string{p.UUID, p.PCI, p.Vendor, p.Name, p.Driver, p.Cache, strconv.Itoa(int(p.API))}
+}
+
+func (b *backend) Compiled(p launch.Program) ([]byte, error) { return p.(*program).Compiled() }
+
+func (b *backend) Restore(c *launch.Code, compiled []byte) (launch.Program, error) {
+	modules, err := modulesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return b.program(b.device.Restore(modules, pushBytes, compiled))
+}
+
+func (b *backend) program(p *vk.Program, err error) (launch.Program, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &program{backend: b, Program: p}, nil
+}
+
+// modulesOf takes what Emit wrote apart.
+func modulesOf(c *launch.Code) ([][]uint32, error) {
 	words := make([]uint32, len(c.Binary)/4)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(c.Binary[4*i:])
@@ -104,9 +140,5 @@ func (b *backend) Build(c *launch.Code) (launch.Program, error) {
 		modules = append(modules, words[1:n])
 		words = words[n:]
 	}
-	p, err := b.device.Build(modules, pushBytes)
-	if err != nil {
-		return nil, err
-	}
-	return &program{backend: b, Program: p}, nil
+	return modules, nil
 }

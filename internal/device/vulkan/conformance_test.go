@@ -112,6 +112,6 @@ func known() map[string]string {
 // the whole.
 func TestConformance(t *testing.T) {
 	p := physical(t)
-	open := func(int) (device.Device, error) { return New(p) }
+	open := func(int) (device.Device, error) { return New(p, nil) }
 	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: true, Known: known()})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
 	"github.com/sinterml/sinter/internal/dynlib"
 )
@@ -49,7 +50,7 @@ func driver(name string, instance func() (*vk.Instance, error)) device.Driver {
 				}
 				return nil, err
 			}
-			return New(found[index])
+			return New(found[index], launch.Programs())
 		},
 	}
 }

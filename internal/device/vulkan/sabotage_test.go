@@ -35,7 +35,7 @@ func sabotaged(t *testing.T, f *vktest.Fake) *sinter.Device {
 	device.Register(device.Driver{
 		Name: kind,
 		List: func() ([]device.Properties, error) { return []device.Properties{{Description: found[0].Name}}, nil },
-		Open: func(int) (device.Device, error) { return vulkan.New(found[0]) },
+		Open: func(int) (device.Device, error) { return vulkan.New(found[0], nil) },
 	})
 	d, err := sinter.Open(kind)
 	if err != nil {

@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,11 +12,17 @@ import (
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk/vktest"
+	"github.com/sinterml/sinter/internal/diskcache"
 )
 
 // openFake opens the device of a driver that is made for the test, and says at
 // the end what was not given back.
 func openFake(t testing.TB, f *vktest.Fake) *launch.Device {
+	t.Helper()
+	return openKept(t, f, nil)
+}
+
+func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Device {
 	t.Helper()
 	i, err := f.API().NewInstance(vk.Options{})
 	if err != nil {
@@ -25,7 +32,7 @@ func openFake(t testing.TB, f *vktest.Fake) *launch.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(all[0])
+	d, err := New(all[0], kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +60,30 @@ func BenchmarkSubmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := New(all[0])
+	d, err := New(all[0], nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	launchtest.BenchmarkSubmit(b, d)
+}
+
+func TestProgramsAreKept(t *testing.T) {
+	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
+		f := &vktest.Fake{Shared: true, Keeps: true, Driver: p.Driver, Foreign: p.Foreign}
+		if p.Second {
+			f.Device = 2
+		}
+		return launchtest.Opened{Device: openKept(t, f, p.Kept), Compiled: f.Compiled}
+	})
+}
+
+// A driver that gives nothing has nothing kept.
+func TestNothingToKeep(t *testing.T) {
+	kept := &diskcache.Cache{Dir: t.TempDir(), Limit: 1 << 20}
+	launchtest.SubmitChain(t, openKept(t, &vktest.Fake{Shared: true}, kept), "")
+	if files, err := os.ReadDir(kept.Dir); err != nil || len(files) > 0 {
+		t.Errorf("kept %v, %v", files, err)
+	}
 }
 
 // A driver that fails is an error that says what to do, and nothing leaks.
@@ -81,7 +107,7 @@ func TestDriverFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(all[0]); err == nil || !strings.Contains(err.Error(), "use smaller batches") {
+		if _, err := New(all[0], nil); err == nil || !strings.Contains(err.Error(), "use smaller batches") {
 			t.Errorf("%v", err)
 		}
 	})

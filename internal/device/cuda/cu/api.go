@@ -17,6 +17,7 @@ type (
 	FunctionID uintptr
 	StreamID   uintptr
 	EventID    uintptr
+	LinkID     uintptr
 	PoolID     uintptr
 	GraphID    uintptr
 	ExecID     uintptr
@@ -83,6 +84,11 @@ type API struct {
 	FuncGetAttribute  func(value *int32, attribute int, f FunctionID) Code
 	FuncSetAttribute  func(f FunctionID, attribute int, value int32) Code
 	LaunchKernel      func(n *NodeParams, s StreamID) Code // cuLaunchKernel takes the fields one by one
+
+	LinkCreate   func(l *LinkID) Code // as the next, without options
+	LinkAddData  func(l LinkID, kind uint32, data *byte, size int) Code
+	LinkComplete func(l LinkID, cubin **byte, size *int) Code // the link's own, until it ends
+	LinkDestroy  func(l LinkID) Code
 
 	StreamCreate      func(s *StreamID, flags uint32) Code
 	StreamSynchronize func(s StreamID) Code

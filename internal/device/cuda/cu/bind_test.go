@@ -95,6 +95,18 @@ func callAll(t *testing.T, c *cu.Context, pools bool) {
 	if want := map[bool]int64{true: 700}[pools]; c.Cached() != want || c.Trim() != nil {
 		t.Errorf("cached: %d", c.Cached())
 	}
+	code, err := c.Compile("fine")
+	if string(code) != "\x7fELFfine\x00" || err != nil {
+		t.Errorf("%q, %v", code, err)
+	}
+	restored, err := c.LoadCode(code)
+	must(t, restored, err)
+	if _, err := c.Compile("nonsense"); !errors.Is(err, cu.InvalidPTX) {
+		t.Error(err)
+	}
+	if _, err := c.LoadCode([]byte("fine")); err == nil {
+		t.Error("a text is code")
+	}
 	if _, err := c.Load("nonsense"); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_INVALID_PTX\nline 1: nonsense") {
 		t.Error(err)
 	}

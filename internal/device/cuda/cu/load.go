@@ -234,6 +234,7 @@ func bindModules(a *API, s *symbols) {
 	a.FuncSetAttribute = func(f FunctionID, attribute int, value int32) Code {
 		return Code(dynlib.CallHeld(set, uintptr(f), uintptr(attribute), uintptr(value)))
 	}
+	bindLinker(a, s)
 	a.LaunchKernel = func(n *NodeParams, st StreamID) Code {
 		g, b := n.Grid, n.Block
 		r := Code(dynlib.CallHeld(launch, uintptr(n.Function), uintptr(g[0]), uintptr(g[1]), uintptr(g[2]),
@@ -241,6 +242,27 @@ func bindModules(a *API, s *symbols) {
 		runtime.KeepAlive(n)
 		return r
 	}
+}
+
+func bindLinker(a *API, s *symbols) {
+	create, add, complete := s.get("cuLinkCreate_v2"), s.get("cuLinkAddData_v2"), s.get("cuLinkComplete")
+	a.LinkCreate = func(l *LinkID) Code {
+		r := Code(dynlib.CallHeld(create, 0, 0, 0, ptr(l)))
+		runtime.KeepAlive(l)
+		return r
+	}
+	a.LinkAddData = func(l LinkID, kind uint32, data *byte, size int) Code {
+		r := Code(dynlib.CallHeld(add, uintptr(l), uintptr(kind), ptr(data), uintptr(size), 0, 0, 0, 0))
+		runtime.KeepAlive(data)
+		return r
+	}
+	a.LinkComplete = func(l LinkID, cubin **byte, size *int) Code {
+		r := Code(dynlib.CallHeld(complete, uintptr(l), ptr(cubin), ptr(size)))
+		runtime.KeepAlive(cubin)
+		runtime.KeepAlive(size)
+		return r
+	}
+	a.LinkDestroy = of[LinkID](s.get("cuLinkDestroy"))
 }
 
 func bindStreams(a *API, s *symbols) {

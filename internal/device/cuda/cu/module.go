@@ -2,16 +2,17 @@ package cu
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/sinterml/sinter/internal/dynlib"
 )
 
-// Module is code that the driver has compiled for a device. It keeps what it
-// compiled on disk, by itself (CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE).
+// Module is code that the driver has compiled for a device.
 type Module struct {
 	context *Context
 	id      ModuleID
@@ -45,8 +46,10 @@ var remedies = map[Code]string{
 	NoBinaryForGPU:        "this GPU is older than the program is for",
 }
 
-// maxLog bounds what the compiler says.
-const maxLog = 64 << 10
+const (
+	maxLog  = 64 << 10 // bounds what the compiler says
+	maxCode = 1 << 30  // and what it makes
+)
 
 // Options of cuModuleLoadDataEx.
 const (
@@ -55,9 +58,21 @@ const (
 )
 
 // Load compiles PTX.
-func (c *Context) Load(ptx string) (*Module, error) {
+func (c *Context) Load(ptx string) (*Module, error) { return c.load(dynlib.CString(ptx)) }
+
+// LoadCode takes up what Compile made. A driver refuses what its device does not
+// run.
+func (c *Context) LoadCode(code []byte) (*Module, error) {
+	if !bytes.HasPrefix(code, []byte("\x7fELF")) {
+		return nil, fmt.Errorf("CUDA: %d bytes that are no code for a device", len(code))
+	}
+	return c.load(&code[0])
+}
+
+// load loads an image, whose length it says itself.
+func (c *Context) load(image *byte) (*Module, error) {
 	defer dynlib.KeepSignals()()
-	image, log := dynlib.CString(ptx), make([]byte, maxLog)
+	log := make([]byte, maxLog)
 	var pin runtime.Pinner // values does not hold it
 	pin.Pin(&log[0])
 	defer pin.Unpin()
@@ -74,6 +89,32 @@ func (c *Context) Load(ptx string) (*Module, error) {
 	}
 	log, _, _ = bytes.Cut(log, []byte{0})
 	return nil, &BuildError{Device: c.Device.Name, Log: string(log), Err: err}
+}
+
+// Compile makes code of PTX that this device, and those that are like it, run
+// without compiling. Load has the compiler's log where this fails.
+func (c *Context) Compile(ptx string) (code []byte, err error) {
+	defer dynlib.KeepSignals()()
+	l := new(LinkID)
+	if err := c.make("cuLinkCreate", func() Code { return c.api.LinkCreate(l) }); err != nil {
+		return nil, err
+	}
+	defer func() {
+		err = errors.Join(err, c.drop("cuLinkDestroy", func() Code { return c.api.LinkDestroy(*l) }))
+	}()
+	const inputPTX = 1
+	text := dynlib.CString(ptx)
+	if err := c.call("cuLinkAddData", func() Code { return c.api.LinkAddData(*l, inputPTX, text, len(ptx)+1) }); err != nil {
+		return nil, err
+	}
+	start, n := new(*byte), new(int)
+	if err := c.call("cuLinkComplete", func() Code { return c.api.LinkComplete(*l, start, n) }); err != nil {
+		return nil, err
+	}
+	if *start == nil || *n <= 0 || *n > maxCode {
+		return nil, fmt.Errorf("cuLinkComplete: code of %d bytes", *n)
+	}
+	return bytes.Clone(unsafe.Slice(*start, *n)), nil
 }
 
 // Close gives the module back once nothing that was started uses it.

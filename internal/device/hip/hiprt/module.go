@@ -80,6 +80,9 @@ func (c *Context) Load(code []byte) (*Module, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
 	}
+	if len(code) == 0 {
+		return nil, &Error{"hipModuleLoadData", NoBinaryForGPU}
+	}
 	leave, err := c.enter()
 	defer leave()
 	if err != nil {

@@ -18,7 +18,6 @@ type Device struct {
 	api    *DeviceAPI
 	id     DeviceID
 	queue  QueueID
-	cache  CacheID
 	closed atomic.Bool
 	refs   atomic.Int64 // one for the owner, one for each thing that was made with it
 
@@ -86,11 +85,6 @@ func (d *Device) prepare() error {
 		return err
 	}
 	d.pool = *pool
-	cache := new(CacheID)
-	if err := check(d.api.CreateCache(d.id, &PipelineCacheCreateInfo{Header: Header{Type: typePipelineCacheCreateInfo}}, cache), "vkCreatePipelineCache"); err != nil {
-		return err
-	}
-	d.cache = *cache
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	const timeline = 1
@@ -126,9 +120,6 @@ func (d *Device) release() error {
 	}
 	if d.semaphore != 0 {
 		d.api.DestroySemaphore(d.id, d.semaphore)
-	}
-	if d.cache != 0 {
-		d.api.DestroyCache(d.id, d.cache)
 	}
 	if d.pool != 0 {
 		d.api.DestroyPool(d.id, d.pool)

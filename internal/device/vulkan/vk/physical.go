@@ -33,6 +33,8 @@ type Physical struct {
 	UUID   string // the same under every API
 	PCI    string // address on the bus: 0000:01:00.0
 	Kind   Kind
+	// Cache is the version of what Program.Compiled gives.
+	Cache string
 
 	Memory    uint64 // of the device, or what it shares with the host
 	Free      uint64
@@ -61,6 +63,7 @@ type Physical struct {
 	features features
 	memory   MemoryProperties2
 	family   uint32 // of queues that compute
+	caches   cacheOwner
 	atom     uint64
 }
 
@@ -128,6 +131,8 @@ func (p *Physical) describe() error {
 	core := hold(&pin, Properties2{Header: Header{Type: typeProperties2}})
 	api.GetProperties(p.ID, core)
 	p.Name, p.API, p.Kind, p.Vendor = goText(core.Name[:]), core.API, Kind(core.Kind), vendorName(core.Vendor)
+	p.caches = cacheOwner{vendor: core.Vendor, device: core.Device, version: core.CacheUUID}
+	p.Cache = fmt.Sprintf("%x", core.CacheUUID)
 	p.limits(&core.Limits)
 	if p.API < Version12 {
 		p.Driver = versionText(core.Driver)

@@ -14,6 +14,7 @@ import (
 type Program struct {
 	device    *Device
 	layout    LayoutID
+	cache     CacheID // of these pipelines alone
 	pipelines map[string]PipelineID
 	closed    atomic.Bool
 }
@@ -35,6 +36,20 @@ const computeStage = 0x20
 // Build compiles the entry points of modules, which take so many bytes of push
 // constants and have different names.
 func (d *Device) Build(modules [][]uint32, push int) (*Program, error) {
+	return d.build(modules, push, nil)
+}
+
+// Restore is Build with what Program.Compiled gave for the same modules, by which
+// the driver need not compile. What is not of this device and its driver is
+// refused here, as not every driver looks.
+func (d *Device) Restore(modules [][]uint32, push int, compiled []byte) (*Program, error) {
+	if !d.Physical.caches.owns(compiled) {
+		return nil, fmt.Errorf("vulkan: programs compiled for another device or driver than %s", d.Physical.Name)
+	}
+	return d.build(modules, push, compiled)
+}
+
+func (d *Device) build(modules [][]uint32, push int, compiled []byte) (*Program, error) {
 	defer dynlib.KeepSignals()()
 	if push > d.Physical.Push {
 		return nil, fmt.Errorf("%s has %d bytes of push constants, not %d", d.Physical.Name, d.Physical.Push, push)
@@ -43,13 +58,13 @@ func (d *Device) Build(modules [][]uint32, push int) (*Program, error) {
 		return nil, ErrClosed
 	}
 	p := &Program{device: d, pipelines: map[string]PipelineID{}}
-	if err := p.build(modules, push); err != nil {
+	if err := p.build(modules, push, compiled); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *Program) build(modules [][]uint32, push int) error {
+func (p *Program) build(modules [][]uint32, push int, compiled []byte) error {
 	d := p.device
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -62,6 +77,9 @@ func (p *Program) build(modules [][]uint32, push int) error {
 		return err
 	}
 	p.layout = *layout
+	if err := p.newCache(compiled); err != nil {
+		return err
+	}
 	for _, code := range modules {
 		if err := p.add(code); err != nil {
 			return err
@@ -92,7 +110,7 @@ func (p *Program) add(code []uint32) error {
 		stage := ShaderStageCreateInfo{Header: Header{Type: typeShaderStageCreateInfo}, Stage: computeStage, Module: *shader, Entry: text(&pin, name)}
 		info := &ComputePipelineCreateInfo{Header: Header{Type: typeComputePipelineCreateInfo}, Stage: stage, Layout: p.layout, BaseIndex: -1}
 		pipeline := new(PipelineID)
-		if err := check(d.api.CreateComputePipes(d.id, d.cache, 1, info, pipeline), "vkCreateComputePipelines"); err != nil {
+		if err := check(d.api.CreateComputePipes(d.id, p.cache, 1, info, pipeline), "vkCreateComputePipelines"); err != nil {
 			return &BuildError{Device: d.Physical.Name, Entry: name, Err: err}
 		}
 		p.pipelines[name] = *pipeline
@@ -108,6 +126,9 @@ func (p *Program) Close() error {
 	d := p.device
 	for _, pipeline := range p.pipelines {
 		d.api.DestroyPipeline(d.id, pipeline)
+	}
+	if p.cache != 0 {
+		d.api.DestroyCache(d.id, p.cache)
 	}
 	if p.layout != 0 {
 		d.api.DestroyLayout(d.id, p.layout)

@@ -25,6 +25,10 @@ type Fake struct {
 	Capability int
 	NoPools    bool
 	Prohibited bool
+	Driver     string // its version, which code that it compiled has in it
+	// Foreign has the driver refuse code until it has compiled some itself, and
+	// NoLinker has it make none.
+	Foreign, NoLinker bool
 	// Init is what cuInit returns.
 	Init cu.Code
 	// Refuse refuses each buffer for which it returns true; nil: none.
@@ -52,8 +56,11 @@ type Fake struct {
 	events   map[cu.EventID]int // kernels that had started by then
 	current  map[int][]cu.ContextID
 	contexts map[cu.DeviceID]*primary
+	links    map[cu.LinkID][]byte
 	started  int // kernels
 	faults   []string
+
+	compilations int
 }
 
 // primary is the context of a device that all its users share.
@@ -68,6 +75,13 @@ func (f *Fake) Started() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.started
+}
+
+// Compiled is how often PTX was compiled.
+func (f *Fake) Compiled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.compilations
 }
 
 // Live lists the functions that made what was not given back.
@@ -140,8 +154,12 @@ func (f *Fake) inside(name string, do func(p *primary) cu.Code) cu.Code {
 func (f *Fake) API() *cu.API {
 	f.live, f.hosts, f.modules, f.events = map[uintptr]string{}, map[unsafe.Pointer][]byte{}, map[cu.ModuleID]*module{}, map[cu.EventID]int{}
 	f.graphs, f.execs, f.entries = map[cu.GraphID][]*node{}, map[cu.ExecID][]*node{}, map[cu.FunctionID]*function{}
+	f.links = map[cu.LinkID][]byte{}
 	f.current, f.contexts = map[int][]cu.ContextID{}, map[cu.DeviceID]*primary{}
 	a := &cu.API{Name: "a fake"}
+	if f.Driver != "" {
+		a.NVML = &cu.NVML{Driver: f.Driver, Free: func(string) uint64 { return 0 }}
+	}
 	f.finding(a)
 	f.opening(a)
 	f.buffers(a)

@@ -34,10 +34,70 @@ type node struct {
 	args        []byte
 }
 
+// elf begins compiled code; the version of the driver and the text follow.
+const elf = "\x7fELF "
+
+// compiled is what a text becomes.
+func (f *Fake) compiled(text string) string { return elf + f.Driver + "\n" + text }
+
+// source finds the text of an image; false where the driver does not take it.
+func (f *Fake) source(image string) (string, bool) {
+	code, compiled := strings.CutPrefix(image, elf)
+	if !compiled {
+		f.compilations++
+		return image, true
+	}
+	version, text, whole := strings.Cut(code, "\n")
+	return text, whole && version == f.Driver && (!f.Foreign || f.compilations > 0)
+}
+
+func (f *Fake) linker(a *cu.API) {
+	a.LinkCreate = func(l *cu.LinkID) cu.Code {
+		return f.inside("cuLinkCreate", func(*primary) cu.Code {
+			if f.NoLinker {
+				return cu.NoJITCompiler
+			}
+			*l = cu.LinkID(f.give("cuLinkCreate"))
+			return 0
+		})
+	}
+	a.LinkAddData = func(l cu.LinkID, kind uint32, data *byte, size int) cu.Code {
+		return f.inside("cuLinkAddData", func(*primary) cu.Code {
+			f.known(uintptr(l), "cuLinkCreate")
+			text := dynlib.GoString(data)
+			if f.Log != "" || kind != 1 || size != len(text)+1 {
+				return cu.InvalidPTX
+			}
+			f.compilations++
+			f.links[l] = []byte(f.compiled(text) + "\x00")
+			return 0
+		})
+	}
+	a.LinkComplete = func(l cu.LinkID, cubin **byte, size *int) cu.Code {
+		return f.inside("cuLinkComplete", func(*primary) cu.Code {
+			f.known(uintptr(l), "cuLinkCreate")
+			*cubin, *size = &f.links[l][0], len(f.links[l])
+			return 0
+		})
+	}
+	a.LinkDestroy = func(l cu.LinkID) cu.Code {
+		return f.inside("cuLinkDestroy", func(*primary) cu.Code {
+			clear(f.links[l]) // which nobody may read any more
+			delete(f.links, l)
+			return f.take(uintptr(l), "cuLinkCreate")
+		})
+	}
+}
+
 func (f *Fake) programs(a *cu.API) {
+	f.linker(a)
 	a.ModuleLoadDataEx = func(m *cu.ModuleID, image *byte, n uint32, options *uint32, values *uintptr) cu.Code {
 		return f.inside("cuModuleLoadDataEx", func(*primary) cu.Code {
-			program, complaint := &module{text: dynlib.GoString(image)}, f.Log
+			text, ok := f.source(dynlib.GoString(image))
+			if !ok {
+				return cu.NoBinaryForGPU
+			}
+			program, complaint := &module{text: text}, f.Log
 			if f.Compute && complaint == "" {
 				var err error
 				if program.sim, err = ptxsim.Load(program.text); err != nil {

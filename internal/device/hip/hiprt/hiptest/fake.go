@@ -3,6 +3,8 @@
 package hiptest
 
 import (
+	"cmp"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -17,6 +19,10 @@ type Fake struct {
 	NoDevices bool
 	Arch      string // of the device; "": gfx90a
 	Compiler  int32  // its version; 0: 6.2
+	Driver    int32  // the driver's; 0: 60241134
+	Bus       int    // of the device's address; 0: 0xC1
+	// Foreign has the driver refuse all code that it did not compile itself.
+	Foreign bool
 	// Refuse refuses memory for which it returns true; nil: none.
 	Refuse func(bytes int) bool
 	// BuildLog, if set, is what the compiler says about every program, which it
@@ -31,6 +37,7 @@ type Fake struct {
 	live    map[uintptr]string // handles, and what made them
 	memory  map[hiprt.Pointer][]uint64
 	options []string
+	codes   int // programs that were compiled
 	current atomic.Int32
 	started int // kernels
 	lost    bool
@@ -48,6 +55,13 @@ func (f *Fake) Options() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.options
+}
+
+// Compiled is how many programs were compiled.
+func (f *Fake) Compiled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.codes
 }
 
 // Live lists the functions that made what was not given back.
@@ -109,7 +123,7 @@ func (f *Fake) API() *hiprt.API {
 
 func (f *Fake) devices(a *hiprt.API) {
 	a.Init = func(uint32) hiprt.Code { return 0 }
-	a.DriverVersion = func(v *int32) hiprt.Code { *v = 60241134; return 0 }
+	a.DriverVersion = func(v *int32) hiprt.Code { *v = cmp.Or(f.Driver, 60241134); return 0 }
 	a.DeviceCount = func(n *int32) hiprt.Code {
 		*n = 1
 		if f.NoDevices {
@@ -119,7 +133,7 @@ func (f *Fake) devices(a *hiprt.API) {
 		return 0
 	}
 	a.DevicePCI = func(text *byte, size int32, _ int32) hiprt.Code {
-		copy(unsafe.Slice(text, size), "0000:C1:00.0\x00")
+		copy(unsafe.Slice(text, size), fmt.Sprintf("0000:%02X:00.0\x00", cmp.Or(f.Bus, 0xC1)))
 		return 0
 	}
 	a.DeviceTotalMem = func(bytes *uint64, _ int32) hiprt.Code { *bytes = 1 << 30; return 0 }
@@ -177,7 +191,13 @@ func (f *Fake) buffers(a *hiprt.API) {
 }
 
 func (f *Fake) modules(a *hiprt.API) {
-	a.ModuleLoadData = func(m *hiprt.ModuleID, _ *byte) hiprt.Code {
+	a.ModuleLoadData = func(m *hiprt.ModuleID, image *byte) hiprt.Code {
+		f.mu.Lock()
+		refused := f.Foreign && f.codes == 0 || dynlib.GoString(image)+"\x00" != f.code()
+		f.mu.Unlock()
+		if refused {
+			return hiprt.NoBinaryForGPU
+		}
 		*m = hiprt.ModuleID(f.make("hipModuleLoadData"))
 		return f.locked()
 	}
@@ -197,6 +217,9 @@ func (f *Fake) modules(a *hiprt.API) {
 		return f.state()
 	}
 }
+
+// code is what every program is compiled to.
+func (f *Fake) code() string { return fmt.Sprintf("\x7fELF of driver %d\x00", f.Driver) }
 
 func (f *Fake) compiler(a *hiprt.API) {
 	a.CompilerVersion = func(major, minor *int32) hiprt.CompilerCode {
@@ -221,6 +244,7 @@ func (f *Fake) compiler(a *hiprt.API) {
 			const compilation = 6
 			return compilation
 		}
+		f.codes++
 		return 0
 	}
 	reply := func(text func() string) (func(hiprt.ProgramID, *int) hiprt.CompilerCode, func(hiprt.ProgramID, *byte) hiprt.CompilerCode) {
@@ -231,7 +255,7 @@ func (f *Fake) compiler(a *hiprt.API) {
 			}
 	}
 	a.ProgramLogSize, a.ProgramLog = reply(func() string { return f.BuildLog + "\x00" })
-	a.CodeSize, a.GetCode = reply(func() string { return "\x7fELF" })
+	a.CodeSize, a.GetCode = reply(f.code)
 	a.DestroyProgram = func(p *hiprt.ProgramID) hiprt.CompilerCode {
 		f.mu.Lock()
 		defer f.mu.Unlock()

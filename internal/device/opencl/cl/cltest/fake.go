@@ -4,6 +4,8 @@
 package cltest
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"sync"
 	"unsafe"
@@ -16,6 +18,9 @@ import (
 type Fake struct {
 	NoDevices bool
 	Name      string // of the device; "": a GPU's
+	Driver    string // its version; "": 1.0
+	// Foreign has the driver refuse all that was compiled earlier.
+	Foreign bool
 	// Refuse refuses each buffer for which it returns true; nil: none.
 	Refuse func(bytes int) bool
 	// BuildLog, if set, is what the compiler says about every program, which it
@@ -30,6 +35,7 @@ type Fake struct {
 	live     map[uintptr]string // handles, and what made them
 	memory   map[cl.MemID][]byte
 	started  int // kernels
+	compiled int // programs
 	lost     bool
 	platform cl.PlatformID
 	device   cl.DeviceID
@@ -40,6 +46,13 @@ func (f *Fake) Started() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.started
+}
+
+// Compiled is how many programs were compiled.
+func (f *Fake) Compiled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.compiled
 }
 
 // Live lists the functions that made what was not given back.
@@ -143,13 +156,10 @@ func (f *Fake) finding(a *cl.API) {
 // properties are those of a GPU of 1 GiB.
 func (f *Fake) properties() map[uint32][]byte {
 	text := func(s string) []byte { return []byte(s + "\x00") }
-	name := f.Name
-	if name == "" {
-		name = "Fake GPU"
-	}
+	name := cmp.Or(f.Name, "Fake GPU")
 	const gpu, everyRule = 1 << 2, 1 | 2 | 4 | 32 | 128
 	return map[uint32][]byte{
-		0x102B: text(name), 0x102C: text("Sinter"), 0x102D: text("1.0"), 0x102F: text("OpenCL 3.0 fake"), 0x103D: text("OpenCL C 1.2 fake"),
+		0x102B: text(name), 0x102C: text("Sinter"), 0x102D: text(cmp.Or(f.Driver, "1.0")), 0x102F: text("OpenCL 3.0 fake"), 0x103D: text("OpenCL C 1.2 fake"),
 		0x1030: text("cl_khr_fp64"), 0x1000: word(gpu), 0x1028: word(1), 0x100D: word(64),
 		0x101F: word(1 << 30), 0x1010: word(1 << 28), 0x1023: word(32 << 10), 0x1022: word(1), 0x1019: word(1024),
 		0x1002: word(8), 0x100C: word(1000), 0x1004: word(256), 0x1005: append(append(word(256), word(256)...), word(256)...),
@@ -207,9 +217,17 @@ func (f *Fake) programs(a *cl.API) {
 		return f.give(name)
 	}
 	a.CreateProgramSource = func(_ cl.ContextID, _ **byte, _ *int, code *cl.Code) cl.ProgramID {
+		f.mu.Lock()
+		f.compiled++
+		f.mu.Unlock()
 		return cl.ProgramID(give("clCreateProgramWithSource", code))
 	}
-	a.CreateProgramBinary = func(_ cl.ContextID, _ *cl.DeviceID, _ *int, _ **byte, _, code *cl.Code) cl.ProgramID {
+	binary := []byte("a program of driver " + f.Driver)
+	a.CreateProgramBinary = func(_ cl.ContextID, _ *cl.DeviceID, n *int, start **byte, _, code *cl.Code) cl.ProgramID {
+		if f.Foreign || !bytes.Equal(unsafe.Slice(*start, *n), binary) {
+			*code = cl.InvalidBinary
+			return 0
+		}
 		return cl.ProgramID(give("clCreateProgramWithBinary", code))
 	}
 	a.BuildProgram = func(cl.ProgramID, *cl.DeviceID, *byte) cl.Code {
@@ -224,9 +242,9 @@ func (f *Fake) programs(a *cl.API) {
 	a.GetProgramInfo = func(_ cl.ProgramID, param uint32, size int, value *byte, needed *int) cl.Code {
 		const sizes = 0x1165
 		if param == sizes {
-			return reply(word(4), size, value, needed)
+			return reply(word(len(binary)), size, value, needed)
 		}
-		copy(unsafe.Slice(*(**byte)(unsafe.Pointer(value)), 4), "fake")
+		copy(unsafe.Slice(*(**byte)(unsafe.Pointer(value)), len(binary)), binary)
 		return 0
 	}
 	a.ReleaseProgram = func(p cl.ProgramID) cl.Code { return f.drop(uintptr(p)) }

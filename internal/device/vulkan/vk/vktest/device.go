@@ -1,6 +1,10 @@
 package vktest
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
@@ -79,23 +83,71 @@ func (f *Fake) buffers(a *vk.DeviceAPI) {
 }
 
 func (f *Fake) programs(a *vk.DeviceAPI) {
-	a.CreateShader = create[vk.DeviceID, vk.ShaderModuleCreateInfo, vk.ShaderID](f, "vkCreateShaderModule")
+	a.CreateShader = func(_ vk.DeviceID, info *vk.ShaderModuleCreateInfo, out *vk.ShaderID) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.ShaderID(f.give("vkCreateShaderModule"))
+		sum := sha256.Sum256(unsafe.Slice((*byte)(unsafe.Pointer(info.Code)), info.Size))
+		f.code[*out] = string(sum[:])
+		return vk.Success
+	}
 	a.DestroyShader = destroy[vk.DeviceID, vk.ShaderID](f)
 	a.CreateLayout = create[vk.DeviceID, vk.PipelineLayoutCreateInfo, vk.LayoutID](f, "vkCreatePipelineLayout")
 	a.DestroyLayout = destroy[vk.DeviceID, vk.LayoutID](f)
-	a.CreateCache = create[vk.DeviceID, vk.PipelineCacheCreateInfo, vk.CacheID](f, "vkCreatePipelineCache")
-	a.DestroyCache = destroy[vk.DeviceID, vk.CacheID](f)
-	a.GetCacheData = func(_ vk.DeviceID, _ vk.CacheID, size *uintptr, _ *byte) vk.Code { *size = 0; return vk.Success }
-	a.CreateComputePipes = func(_ vk.DeviceID, _ vk.CacheID, _ uint32, _ *vk.ComputePipelineCreateInfo, out *vk.PipelineID) vk.Code {
+	f.keeping(a)
+	a.CreateComputePipes = func(_ vk.DeviceID, c vk.CacheID, _ uint32, info *vk.ComputePipelineCreateInfo, out *vk.PipelineID) vk.Code {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.built++; f.BuildFails != 0 && f.built > f.BuildsBefore {
 			return f.BuildFails
 		}
+		if code := f.code[info.Stage.Module]; !bytes.Contains(f.caches[c], []byte(code)) {
+			f.compiled++
+			f.caches[c] = append(f.caches[c], code...)
+		}
 		*out = vk.PipelineID(f.give("vkCreateComputePipelines"))
 		return vk.Success
 	}
 	a.DestroyPipeline = destroy[vk.DeviceID, vk.PipelineID](f)
+}
+
+// keeping has caches of pipelines: a head, and the hash of the code of each.
+func (f *Fake) keeping(a *vk.DeviceAPI) {
+	head := binary.LittleEndian.AppendUint32(nil, 32)
+	for _, word := range []uint32{1, nvidia, 0} {
+		head = binary.LittleEndian.AppendUint32(head, word)
+	}
+	head = append(head, make([]byte, 16)...)
+	copy(head[16:], cmp.Or(f.Driver, "1.0"))
+	a.CreateCache = func(_ vk.DeviceID, info *vk.PipelineCacheCreateInfo, out *vk.CacheID) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		*out = vk.CacheID(f.give("vkCreatePipelineCache"))
+		f.caches[*out] = bytes.Clone(head)
+		if given := unsafe.Slice(info.Data, info.Size); bytes.HasPrefix(given, head) && !f.Foreign {
+			f.caches[*out] = bytes.Clone(given)
+		}
+		return vk.Success
+	}
+	a.DestroyCache = destroy[vk.DeviceID, vk.CacheID](f)
+	a.GetCacheData = func(_ vk.DeviceID, c vk.CacheID, size *uintptr, to *byte) vk.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		data := f.caches[c]
+		if !f.Keeps {
+			data = head
+		}
+		if to == nil {
+			*size = uintptr(len(data))
+			return vk.Success
+		}
+		room := *size
+		*size = uintptr(copy(unsafe.Slice(to, room), data))
+		if room < uintptr(len(data)) {
+			return vk.Incomplete
+		}
+		return vk.Success
+	}
 }
 
 // record adds a command to a list.

@@ -4,6 +4,7 @@
 package vktest
 
 import (
+	"cmp"
 	"sync"
 	"unsafe"
 
@@ -16,6 +17,12 @@ type Fake struct {
 	NoDevices bool
 	Version   uint32 // of Vulkan; 0: 1.3
 	Name      string // of the device; "": a GPU's
+	Driver    string // its version; "": 1.0
+	Device    byte   // the first byte of its UUID; 0: 1
+	// Foreign has the driver ignore all that was compiled earlier.
+	Foreign bool
+	// Keeps has the driver give what it compiled: most keep it on disk themselves.
+	Keeps bool
 	// Shared has the host reach the device's memory.
 	Shared bool
 	// Refuse refuses each allocation for which it returns true; nil: none.
@@ -37,6 +44,9 @@ type Fake struct {
 	lists     map[vk.CommandsID]*list
 	submitted int
 	built     int
+	compiled  int                    // of these not taken from a cache
+	code      map[vk.ShaderID]string // its hash
+	caches    map[vk.CacheID][]byte
 	done      uint64 // the semaphore's value
 	lost      bool
 }
@@ -58,6 +68,13 @@ func (f *Fake) Submitted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.submitted
+}
+
+// Compiled is how many pipelines were compiled.
+func (f *Fake) Compiled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.compiled
 }
 
 // Recorded lists the names of the commands in the longest list that is there.
@@ -129,6 +146,7 @@ func one[T any](count *uint32, out *T, v T) vk.Code {
 func (f *Fake) API() *vk.API {
 	f.live, f.memory, f.bound = map[uint64]string{}, map[vk.MemoryID][]byte{}, map[vk.BufferID]backing{}
 	f.sizes, f.lists = map[vk.BufferID]uint64{}, map[vk.CommandsID]*list{}
+	f.code, f.caches = map[vk.ShaderID]string{}, map[vk.CacheID][]byte{}
 	if f.Version == 0 {
 		f.Version = 1<<22 | 3<<12
 	}
@@ -185,26 +203,25 @@ func (f *Fake) instance() *vk.InstanceAPI {
 	}
 }
 
+const nvidia = 0x10DE // the vendor
+
 // properties are those of a GPU.
 func (f *Fake) properties(out *vk.Properties2) {
 	const discrete = 2
-	out.API, out.Vendor, out.Kind = f.Version, 0x10DE, discrete
-	name := f.Name
-	if name == "" {
-		name = "Fake GPU"
-	}
-	copy(out.Name[:], name)
+	out.API, out.Vendor, out.Kind = f.Version, nvidia, discrete
+	copy(out.Name[:], cmp.Or(f.Name, "Fake GPU"))
+	copy(out.CacheUUID[:], cmp.Or(f.Driver, "1.0"))
 	out.Limits.PushConstants, out.Limits.SharedMemory, out.Limits.GroupInvocations = 128, 48<<10, 1024
 	out.Limits.GroupCount, out.Limits.GroupSize = [3]uint32{1<<31 - 1, 65535, 65535}, [3]uint32{1024, 1024, 64}
 	for next := (*vk.Header)(out.Next); next != nil; next = (*vk.Header)(next.Next) {
 		switch next.Type {
 		case 50:
 			p := (*vk.Properties11)(unsafe.Pointer(next))
-			p.DeviceUUID, p.SubgroupSize, p.MaxAllocation = [16]byte{1, 2, 3}, 32, 1<<32
+			p.DeviceUUID, p.SubgroupSize, p.MaxAllocation = [16]byte{cmp.Or(f.Device, 1), 2, 3}, 32, 1<<32
 		case 52:
 			p := (*vk.Properties12)(unsafe.Pointer(next))
 			copy(p.DriverName[:], "fake")
-			copy(p.DriverInfo[:], "1.0")
+			copy(p.DriverInfo[:], cmp.Or(f.Driver, "1.0"))
 			p.Float.SignedZeroInfNaN, p.Float.DenormPreserve, p.Float.RoundEven = [3]uint32{1, 1, 1}, [3]uint32{1, 1, 1}, [3]uint32{1, 1, 1}
 		}
 	}
