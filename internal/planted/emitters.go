@@ -38,7 +38,7 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "tail-without-identity", File: "internal/emit/x86/local.go",
-		Old: `if k := e.lanes.tail(u); k != 0 {
+		Old: `if k := e.Lanes.Tail(u); k != 0 {
 			v = e.orIdentity(s.Op, d, k, v)
 		}
 `,
@@ -173,8 +173,8 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "copies-read-the-same-lanes", File: "internal/emit/x86/access.go",
-		Old:     "index.Plus(a.stride, int64(u*e.wide()))",
-		New:     "index.Plus(a.stride, int64(u))",
+		Old:     "a.From(u*e.wide())",
+		New:     "a.From(u)",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
@@ -266,8 +266,8 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "loop-of-registers-runs-too-far", File: "internal/emit/x86/vector.go",
-		Old:     "e.addTo(t.hi.reg, -(step - 1))",
-		New:     "e.addTo(t.hi.reg, -(step - 2))",
+		Old:     "e.AddTo(t.Hi, -(step - 1))",
+		New:     "e.AddTo(t.Hi, -(step - 2))",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
@@ -279,8 +279,8 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "load-before-the-store", File: "internal/emit/x86/store.go",
-		Old: `	e.changed(deps{Params: e.graph.ParamBit(s.Param)})
+		Name: "load-before-the-store", File: "internal/emit/native/builder.go",
+		Old: `	b.Changed(Deps{Params: b.Graph.ParamBit(s.Param)})
 `,
 		New:     "",
 		Package: "internal/emit/x86", Run: "TestLoadsSeeStores", Needs: machineCode,
@@ -325,10 +325,10 @@ var emitDefects = []Defect{
 	},
 	{
 		Name: "mask-copied-not-cleared", File: "internal/emit/x86/memory.go",
-		Old: `	e.move(own, k)
+		Old: `	e.Move(own, k)
 	in := e.inst(op, vec, []operand{r(old), m})
 	in.mask, in.tied, in.early = own, true, true`,
-		New: `	e.move(own, k)
+		New: `	e.Move(own, k)
 	in := e.inst(op, vec, []operand{r(old), m})
 	in.mask, in.tied, in.early = k, true, true`,
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,

@@ -153,7 +153,6 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look
 	seen.end(plan, !m.share)
 	m.recipes = c.recipes(plan)
 	m.info = device.Info{Kernels: len(m.each), Constant: len(plan.Kernels) - len(m.each), CodeBytes: len(c.slab.text), Generic: c.generic}
-	m.refs.Store(1)
 	d.modules.Store(m, true)
 	return m, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -39,8 +38,7 @@ type module struct {
 	share      bool               // temps share memory
 	check      bool               // verify each packing of them
 	info       device.Info
-	refs       atomic.Int64 // one for the owner, one for each run
-	closed     atomic.Bool
+	uses       device.Uses // of each run
 	slots      chan struct{}
 
 	mu     sync.Mutex
@@ -53,28 +51,14 @@ func (m *module) Info() device.Info { return m.info }
 
 // Close unmaps the code once no run uses it.
 func (m *module) Close() error {
-	if m.closed.Swap(true) {
+	if !m.uses.Close() {
 		return device.ErrClosed
 	}
 	return m.release()
 }
 
-// retain keeps the code mapped until release; it is false where that has been
-// unmapped.
-func (m *module) retain() bool {
-	for {
-		n := m.refs.Load()
-		if n == 0 || m.closed.Load() {
-			return false
-		}
-		if m.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
 func (m *module) release() error {
-	if m.refs.Add(-1) > 0 {
+	if !m.uses.End() {
 		return nil
 	}
 	m.device.modules.Delete(m)
@@ -140,7 +124,7 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	if !ok || m.device != d {
 		return nil, fmt.Errorf("cpu: the program was compiled for another device")
 	}
-	if !m.retain() {
+	if !m.uses.Begin() {
 		return nil, device.ErrClosed
 	}
 	defer func() { _ = m.release() }() // unmapping what was mapped does not fail

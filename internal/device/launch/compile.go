@@ -49,7 +49,6 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 		return nil, err
 	}
 	m.info = device.Info{Kernels: len(m.functions), CodeBytes: len(m.source)}
-	m.refs.Store(1)
 	d.enlist(m)
 	return m, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
@@ -32,8 +31,7 @@ type module struct {
 	source     string
 	program    Program
 	info       device.Info
-	refs       atomic.Int64 // one for the owner, one for each run
-	closed     atomic.Bool
+	uses       device.Uses // of each run
 	slots      chan struct{}
 
 	mu   sync.Mutex
@@ -44,28 +42,14 @@ func (m *module) Info() device.Info { return m.info }
 
 // Close frees the program once no run uses it.
 func (m *module) Close() error {
-	if m.closed.Swap(true) {
+	if !m.uses.Close() {
 		return device.ErrClosed
 	}
 	return m.release()
 }
 
-// retain keeps the program until release; it is false where that has been
-// freed.
-func (m *module) retain() bool {
-	for {
-		n := m.refs.Load()
-		if n == 0 || m.closed.Load() {
-			return false
-		}
-		if m.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
-
 func (m *module) release() error {
-	if m.refs.Add(-1) > 0 {
+	if !m.uses.End() {
 		return nil
 	}
 	m.device.strike(m)
@@ -90,7 +74,7 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	if !m.retain() {
+	if !m.uses.Begin() {
 		return nil, device.ErrClosed
 	}
 	defer func() { _ = m.release() }() // nothing that was enqueued is left

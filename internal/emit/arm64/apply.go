@@ -15,7 +15,7 @@ func (e *emitter) apply(n *node, u int) reg {
 	case ir.Bitcast:
 		return e.bitcast(n, u)
 	case ir.Where:
-		k := e.maskOf(n.Operands[0], u)
+		k := e.MaskOf(n.Operands[0], u)
 		yes, no := e.pair(n.Operands[1], n.Operands[2], u)
 		return e.blend(k, yes, no)
 	case ir.FMA:
@@ -62,7 +62,7 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a, b reg) reg {
 	if (op == ir.IDiv || op == ir.Mod) && (d == ir.I32 || d == ir.U32) {
 		return e.divideLanes(op, d, a, b)
 	}
-	e.unsupported("%v of %v", op, d)
+	e.Unsupported("%v of %v", op, d)
 	return 0
 }
 
@@ -87,14 +87,14 @@ func (e *emitter) unary(op ir.Op, d ir.DType, a *node, u int) reg {
 	case op == ir.Abs:
 		return x
 	}
-	e.unsupported("%v of %v: expand it first", op, d)
+	e.Unsupported("%v of %v: expand it first", op, d)
 	return 0
 }
 
 // fma is x*y + z with one rounding. A negated factor costs nothing.
 func (e *emitter) fma(n *node, u int) reg {
 	if n.DType.Compute() != ir.F32 {
-		e.unsupported("fma of %v", n.DType)
+		e.Unsupported("fma of %v", n.DType)
 		return 0
 	}
 	args := [3]*node{n.Operands[0], n.Operands[1], n.Operands[2]}
@@ -117,7 +117,7 @@ func (e *emitter) fma(n *node, u int) reg {
 				most = i
 			}
 		}
-		if regs[most] = e.vec(args[most], u); e.stopped() {
+		if regs[most] = e.vec(args[most], u); e.Stopped() {
 			return 0
 		}
 	}

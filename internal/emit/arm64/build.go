@@ -4,34 +4,10 @@ import (
 	"encoding/binary"
 
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
-	"github.com/sinterml/sinter/internal/emit/native"
 )
 
 // The methods of this file append one instruction to the code being written
 // and return the register of its result.
-
-func (e *emitter) newReg(c class) reg {
-	e.vregs = append(e.vregs, native.VReg[*inst]{Class: c, Fixed: -1})
-	return reg(len(e.vregs) - 1)
-}
-
-// place is the block that values of scope number level go to: its body, or,
-// while a loop inside it is being built, the code before that loop.
-func (e *emitter) place(level int) *block {
-	switch {
-	case level == len(e.scopes)-1:
-		return e.scopes[level].body
-	case e.early:
-		return e.scopes[level+1].early
-	}
-	return e.scopes[level+1].pre
-}
-
-func (e *emitter) add(in *inst) *inst {
-	b := e.place(e.at)
-	b.items = append(b.items, item{in: in})
-	return in
-}
 
 func (e *emitter) inst(op asm.Op, src []reg) *inst {
 	in := &inst{op: op, n: uint8(len(src))}
@@ -40,13 +16,13 @@ func (e *emitter) inst(op asm.Op, src []reg) *inst {
 }
 
 // do is an instruction without a result.
-func (e *emitter) do(op asm.Op, src ...reg) *inst { return e.add(e.inst(op, src)) }
+func (e *emitter) do(op asm.Op, src ...reg) *inst { return e.Add(e.inst(op, src)) }
 
 // result is an instruction with a result of class c.
 func (e *emitter) result(c class, op asm.Op, src []reg) *inst {
 	in := e.inst(op, src)
-	in.dst = e.newReg(c)
-	return e.add(in)
+	in.dst = e.NewReg(c)
+	return e.Add(in)
 }
 
 // v is a vector instruction, g one on general registers.
@@ -72,55 +48,43 @@ func (e *emitter) vTied(op asm.Op, src ...reg) reg {
 	return in.dst
 }
 
-// number is an i64 in a register.
-func (e *emitter) number(n int64) reg {
+// Number is an i64 in a register.
+func (e *emitter) Number(n int64) reg {
 	in := e.result(gpr, 0, nil)
 	in.kind, in.imm = number, n
 	return in.dst
 }
 
-// move copies src to dst, of one class.
-func (e *emitter) move(dst, src reg) {
-	e.add(&inst{kind: moveReg, dst: dst, n: 1, src: [3]reg{src}})
+// Move copies src to dst, of one class.
+func (e *emitter) Move(dst, src reg) {
+	e.Add(&inst{kind: moveReg, dst: dst, n: 1, src: [3]reg{src}})
 }
 
-// into has dst, whose old value is not needed any more, hold the value of src.
-// Where the instruction just written made src for nobody else it is changed to
-// write dst instead.
-func (e *emitter) into(dst, src reg, only bool) {
-	b := e.place(e.at)
-	if n := len(b.items); only && n > 0 && b.items[n-1].in != nil {
-		if in := b.items[n-1].in; in.dst == src && !in.clobbers(dst) {
-			in.dst = dst
-			return
+// Redirect fails where dst would be overwritten before it is read.
+func (in *inst) Redirect(dst reg) bool {
+	if in.kind != plain {
+		return false
+	}
+	if in.tied {
+		for _, x := range in.src[1:in.n] {
+			if x == dst && x != in.src[0] {
+				return false
+			}
 		}
 	}
-	e.move(dst, src)
+	in.dst = dst
+	return true
 }
 
-// clobbers tells whether in could not have dst as its result, for overwriting
-// a source before reading it.
-func (in *inst) clobbers(dst reg) bool {
-	if !in.tied || in.kind != plain {
-		return in.kind != plain
-	}
-	for _, x := range in.src[1:in.n] {
-		if x == dst && x != in.src[0] {
-			return true
-		}
-	}
-	return false
-}
+func (e *emitter) label(l asm.Label) { e.Add(&inst{kind: labelHere, label: l}) }
 
-func (e *emitter) label(l asm.Label) { e.add(&inst{kind: labelHere, label: l}) }
+func (e *emitter) mark(k instKind) { e.Add(&inst{kind: k}) }
 
-func (e *emitter) mark(k instKind) { e.add(&inst{kind: k}) }
-
-func (e *emitter) jumpIf(c asm.Cond, l asm.Label) { e.add(&inst{kind: jumpIf, cond: c, label: l}) }
+func (e *emitter) jumpIf(c asm.Cond, l asm.Label) { e.Add(&inst{kind: jumpIf, cond: c, label: l}) }
 
 // jumpZero jumps if x, general, is 0.
 func (e *emitter) jumpZero(x reg, l asm.Label) {
-	e.add(&inst{kind: jumpZero, n: 1, src: [3]reg{x}, label: l})
+	e.Add(&inst{kind: jumpZero, n: 1, src: [3]reg{x}, label: l})
 }
 
 // cmp compares general registers, cmpImm with a number.
@@ -135,7 +99,7 @@ func (e *emitter) cmpImm(x reg, n int64) {
 		if op == asm.CMNI {
 			n = -n
 		}
-		e.cmp(x, e.number(n))
+		e.cmp(x, e.Number(n))
 		return
 	}
 	in := e.do(op, x)
@@ -169,23 +133,16 @@ func (e *emitter) storeTo(op asm.Op, m address, x reg) {
 	in.hasMem, in.base, in.disp = true, m.base, m.disp
 }
 
-// once makes a value in front of all code that can be made anew anywhere, so
-// that it never occupies memory of the spill area.
+// once makes a value in front of all code.
 func (e *emitter) once(c class, in *inst) reg {
-	in.dst = e.newReg(c)
-	e.entry.items = append(e.entry.items, item{in: in})
-	e.vregs[in.dst].Anew = in
+	in.dst = e.NewReg(c)
+	e.Once(in.dst, in)
 	return in.dst
 }
 
-// word is a word of the argument block in a register, loaded once.
-func (e *emitter) word(w int) reg {
-	x := e.words[w]
-	if x == 0 {
-		x = e.once(gpr, &inst{kind: argument, imm: int64(w)})
-		e.words[w] = x
-	}
-	return x
+// LoadWord is a word of the argument block in a register.
+func (e *emitter) LoadWord(w int) reg {
+	return e.once(gpr, &inst{kind: argument, imm: int64(w)})
 }
 
 // constant is a register whose 32-bit lanes all hold bits.
@@ -213,8 +170,8 @@ func (e *emitter) table(data [16]byte) reg {
 
 func (e *emitter) zero() reg { return e.constant(0) }
 
-// constMask is a mask of all lanes or none.
-func (e *emitter) constMask(on bool) reg {
+// ConstMask is a mask of all lanes or none.
+func (e *emitter) ConstMask(on bool) reg {
 	if on {
 		return e.constant(0xFFFFFFFF)
 	}

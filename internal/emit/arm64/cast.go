@@ -2,6 +2,7 @@ package arm64
 
 import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -33,18 +34,18 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		if c == ir.F32 {
 			one = f32bits(1)
 		}
-		return e.oneWhere(e.maskOf(a, u), one)
+		return e.oneWhere(e.MaskOf(a, u), one)
 	case ir.I64:
-		if e.varies(a) {
-			e.needOneLane("i64 lanes")
+		if e.Varies(a) {
+			e.NeedOneLane("i64 lanes")
 			return 0
 		}
-		x = e.broadcast(e.general(a))
+		x = e.broadcast(e.General(a))
 		if c == ir.F32 {
-			x = e.vImm(asm.DUP4S, 0, e.v(asm.SCVTFX, e.general(a)))
+			x = e.vImm(asm.DUP4S, 0, e.v(asm.SCVTFX, e.General(a)))
 		}
 	default:
-		e.unsupported("cast of %v", a.DType)
+		e.Unsupported("cast of %v", a.DType)
 		return 0
 	}
 	return e.narrowed(x, to)
@@ -104,11 +105,11 @@ func (e *emitter) bitcast(n *node, u int) reg {
 	from, to := a.DType, n.DType
 	switch {
 	case from == ir.Bool && to.IsInt():
-		return e.oneWhere(e.maskOf(a, u), 1)
+		return e.oneWhere(e.MaskOf(a, u), 1)
 	case from.Size() == 4 && to.Size() == 4:
 		return e.vec(a, u)
-	case !computable(from) || !computable(to) || from.Size() != to.Size():
-		e.unsupported("bitcast of %v to %v", from, to)
+	case !native.Computable(from) || !native.Computable(to) || from.Size() != to.Size():
+		e.Unsupported("bitcast of %v to %v", from, to)
 		return 0
 	case from.IsInt() && to.IsInt():
 		return e.narrowed(e.vec(a, u), to)
@@ -133,12 +134,12 @@ func (e *emitter) bitcast(n *node, u int) reg {
 func (e *emitter) castGeneral(a *node) reg {
 	switch a.DType {
 	case ir.I64:
-		return e.general(a)
+		return e.General(a)
 	case ir.Bool:
-		return e.flag(a)
+		return e.Flag(a)
 	}
 	if a.Kind == loop.KindLoad && a.DType.IsInt() {
-		return e.loadGeneral(a)
+		return e.LoadGeneral(a)
 	}
 	switch a.DType.Compute() {
 	case ir.I32:
@@ -148,6 +149,6 @@ func (e *emitter) castGeneral(a *node) reg {
 	case ir.F32:
 		return e.g(asm.FCVTZSX, e.vec(a, 0))
 	}
-	e.unsupported("cast of %v to i64", a.DType)
+	e.Unsupported("cast of %v to i64", a.DType)
 	return 0
 }

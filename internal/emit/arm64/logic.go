@@ -6,30 +6,30 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// makeMask computes a bool as lanes.
-func (e *emitter) makeMask(n *node, u int) reg {
+// MakeMask computes a bool as lanes.
+func (e *emitter) MakeMask(n *node, u int) reg {
 	switch n.Kind {
 	case loop.KindLoad:
 		return e.loadMask(n, u)
 	case loop.KindApply:
 	default:
-		e.unsupported("bool of kind %d", n.Kind)
+		e.Unsupported("bool of kind %d", n.Kind)
 		return 0
 	}
 	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
-		x := e.maskOf(a[0], u)
-		return e.combineMask(n.Op, x, e.maskOf(a[1], u))
+		x := e.MaskOf(a[0], u)
+		return e.combineMask(n.Op, x, e.MaskOf(a[1], u))
 	case ir.Where:
-		k, yes, no := e.maskOf(a[0], u), e.maskOf(a[1], u), e.maskOf(a[2], u)
+		k, yes, no := e.MaskOf(a[0], u), e.MaskOf(a[1], u), e.MaskOf(a[2], u)
 		return e.blend(k, yes, no)
 	case ir.Less, ir.Equal:
 		return e.comparison(n, u)
 	case ir.Cast:
 		return e.notZero(a[0], u)
 	}
-	e.unsupported("%v giving bool", n.Op)
+	e.Unsupported("%v giving bool", n.Op)
 	return 0
 }
 
@@ -39,7 +39,7 @@ func (e *emitter) combineMask(op ir.Op, a, b reg) reg {
 	if o, ok := maskOps[op]; ok {
 		return e.v(o, a, b)
 	}
-	e.unsupported("%v of bool", op)
+	e.Unsupported("%v of bool", op)
 	return 0
 }
 
@@ -49,16 +49,16 @@ func (e *emitter) comparison(n *node, u int) reg {
 	d := a.DType.Compute()
 	switch d {
 	case ir.I64:
-		return e.maskFromFlag(e.flag(n))
+		return e.maskFromFlag(e.Flag(n))
 	case ir.Bool:
-		x, y := e.maskOf(a, u), e.maskOf(b, u)
+		x, y := e.MaskOf(a, u), e.MaskOf(b, u)
 		if n.Op == ir.Less { // not x and y
 			return e.v(asm.BIC16B, y, x)
 		}
 		return e.v(asm.NOT16B, e.v(asm.EOR16B, x, y))
 	case ir.F32, ir.I32, ir.U32:
 	default:
-		e.unsupported("%v of %v", n.Op, a.DType)
+		e.Unsupported("%v of %v", n.Op, a.DType)
 		return 0
 	}
 	x, y := e.pair(a, b, u)
@@ -79,19 +79,19 @@ func (e *emitter) comparison(n *node, u int) reg {
 func (e *emitter) notZero(a *node, u int) reg {
 	switch d := a.DType.Compute(); d {
 	case ir.Bool:
-		return e.maskOf(a, u)
+		return e.MaskOf(a, u)
 	case ir.F32:
 		return e.v(asm.NOT16B, e.v(asm.FCMEQ4S, e.vec(a, u), e.zero()))
 	case ir.I32, ir.U32:
 		return e.maskFromLanes(e.vec(a, u))
 	case ir.I64:
-		if e.varies(a) {
-			e.needOneLane("i64 lanes")
+		if e.Varies(a) {
+			e.NeedOneLane("i64 lanes")
 			return 0
 		}
 		return e.maskFromFlag(e.notZeroFlag(a))
 	}
-	e.unsupported("cast of %v to bool", a.DType)
+	e.Unsupported("cast of %v to bool", a.DType)
 	return 0
 }
 
@@ -103,21 +103,21 @@ func (e *emitter) maskFromLanes(x reg) reg {
 // maskFromFlag spreads a flag over all lanes.
 func (e *emitter) maskFromFlag(flag reg) reg { return e.v(asm.NEG4S, e.broadcast(flag)) }
 
-// makeFlag computes a scalar bool in a general register.
-func (e *emitter) makeFlag(n *node) reg {
+// MakeFlag computes a scalar bool in a general register.
+func (e *emitter) MakeFlag(n *node) reg {
 	switch {
 	case n.Kind == loop.KindConst:
-		return e.number(int64(n.Bits))
+		return e.Number(int64(n.Bits))
 	case n.Kind == loop.KindLoad:
-		return e.loadGeneral(n)
+		return e.LoadGeneral(n)
 	case n.Kind != loop.KindApply:
-		return e.flagFromMask(e.maskOf(n, 0))
+		return e.flagFromMask(e.MaskOf(n, 0))
 	}
 	a := n.Operands
 	switch {
 	case n.Op == ir.And || n.Op == ir.Or || n.Op == ir.Xor:
-		x := e.flag(a[0])
-		return e.combineGeneral(n.Op, x, e.flag(a[1]))
+		x := e.Flag(a[0])
+		return e.combineGeneral(n.Op, x, e.Flag(a[1]))
 	case (n.Op == ir.Less || n.Op == ir.Equal) && a[0].DType == ir.I64:
 		e.compareGeneral(a[0], a[1])
 		if n.Op == ir.Less {
@@ -127,11 +127,11 @@ func (e *emitter) makeFlag(n *node) reg {
 	case n.Op == ir.Cast && a[0].DType == ir.I64:
 		return e.notZeroFlag(a[0])
 	}
-	return e.flagFromMask(e.maskOf(n, 0))
+	return e.flagFromMask(e.MaskOf(n, 0))
 }
 
 func (e *emitter) notZeroFlag(a *node) reg {
-	e.cmpImm(e.general(a), 0)
+	e.cmpImm(e.General(a), 0)
 	return e.flagIf(asm.NE)
 }
 

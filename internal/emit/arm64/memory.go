@@ -2,38 +2,39 @@ package arm64
 
 import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
 // load reads 32-bit lanes, widening narrow types.
 func (e *emitter) load(n *node, u int) reg {
-	if !e.varies(n) {
+	if !e.Varies(n) {
 		return e.loadScalar(n)
 	}
 	if len(n.Operands) == 2 {
-		e.needOneLane("a conditional load")
+		e.NeedOneLane("a conditional load")
 		return 0
 	}
-	a := e.accessOf(n.Operands[0])
+	a := e.AccessOf(n.Operands[0])
 	switch {
-	case e.stopped():
+	case e.Stopped():
 		return 0
-	case !a.lane:
+	case !a.Lane:
 		return e.loadScalar(n)
-	case a.unit():
+	case a.Unit():
 		return e.loadLanes(n.DType, e.address(n.Param, a, u))
-	case a.stride != nil && n.DType.Size() == 4:
+	case a.Stride != nil && n.DType.Size() == 4:
 		return e.collect(n.Param, a, u)
 	}
-	e.needOneLane("a gather")
+	e.NeedOneLane("a gather")
 	return 0
 }
 
 // collect reads lanes that lie at equal distances, one by one.
-func (e *emitter) collect(param int, a access, u int) reg {
+func (e *emitter) collect(param int, a native.Access, u int) reg {
 	x := e.loadFrom(vec, asm.LDRVS, e.address(param, a, u))
 	for i := 1; i < wide; i++ {
-		m := e.pointer(param, a.index.Plus(a.stride, int64(u*wide+i)))
+		m := e.pointer(param, a.Index.Plus(a.Stride, int64(u*wide+i)))
 		y := e.g(asm.FMOVXS, e.loadFrom(vec, asm.LDRVS, m))
 		x = e.insert(x, y, i)
 	}
@@ -66,7 +67,7 @@ func (e *emitter) loadLanes(d ir.DType, m address) reg {
 	case ir.F16:
 		return e.v(asm.FCVTL4S, e.loadFrom(vec, asm.LDRVD, m))
 	}
-	e.unsupported("loads of %v", d)
+	e.Unsupported("loads of %v", d)
 	return 0
 }
 
@@ -76,14 +77,14 @@ func (e *emitter) loadScalar(n *node) reg {
 	if len(n.Operands) == 1 {
 		return e.loadOne(n.DType, e.element(n))
 	}
-	flag := e.flag(n.Operands[1])
+	flag := e.Flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
 	in := e.result(vec, 0, nil)
 	in.kind = zeroing
 	x := in.dst
 	e.jumpZero(flag, skip)
-	e.move(x, e.loadOne(n.DType, m))
+	e.Move(x, e.loadOne(n.DType, m))
 	e.label(skip)
 	return x
 }
@@ -99,7 +100,7 @@ func (e *emitter) loadOne(d ir.DType, m address) reg {
 	case ir.BF16:
 		return e.vImm(asm.SHL4S, 16, e.broadcast(e.widenedLoad(ir.U16, m)))
 	}
-	e.unsupported("loads of %v", d)
+	e.Unsupported("loads of %v", d)
 	return 0
 }
 
@@ -117,7 +118,7 @@ var widenedLoads = map[ir.DType]asm.Op{
 func (e *emitter) widenedLoad(d ir.DType, m address) reg {
 	op, ok := widenedLoads[d]
 	if !ok {
-		e.unsupported("loads of %v", d)
+		e.Unsupported("loads of %v", d)
 		return 0
 	}
 	return e.loadFrom(gpr, op, m)
@@ -125,24 +126,24 @@ func (e *emitter) widenedLoad(d ir.DType, m address) reg {
 
 // loadMask reads bools.
 func (e *emitter) loadMask(n *node, u int) reg {
-	if !e.varies(n) {
-		return e.maskFromFlag(e.flag(n))
+	if !e.Varies(n) {
+		return e.maskFromFlag(e.Flag(n))
 	}
 	return e.maskFromLanes(e.load(n, u))
 }
 
-// loadGeneral reads a scalar integer or bool; 0 where its condition is false.
-func (e *emitter) loadGeneral(n *node) reg {
+// LoadGeneral reads a scalar integer or bool; 0 where its condition is false.
+func (e *emitter) LoadGeneral(n *node) reg {
 	if len(n.Operands) == 1 {
 		return e.widenedLoad(n.DType, e.element(n))
 	}
-	flag := e.flag(n.Operands[1])
+	flag := e.Flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
-	x := e.newReg(gpr)
-	e.move(x, e.number(0))
+	x := e.NewReg(gpr)
+	e.Move(x, e.Number(0))
 	e.jumpZero(flag, skip)
-	e.move(x, e.widenedLoad(n.DType, m))
+	e.Move(x, e.widenedLoad(n.DType, m))
 	e.label(skip)
 	return x
 }

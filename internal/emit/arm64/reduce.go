@@ -16,47 +16,46 @@ import (
 func f32bits(x float32) uint32 { return math.Float32bits(x) }
 
 // startPartials gives each reduced local lanes that hold the identity.
-func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local][]reg {
-	all := map[*loop.Local][]reg{}
+func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local][]val {
+	all := map[*loop.Local][]val{}
 	for _, s := range sums {
 		var id reg
 		bits, ok := native.Identity(s.Op, s.Local.DType)
 		switch d := s.Local.DType; {
 		case d == ir.Bool && (s.Op == ir.And || s.Op == ir.Or):
-			id = e.constMask(s.Op == ir.And)
-		case computable(d) && ok:
+			id = e.ConstMask(s.Op == ir.And)
+		case native.Computable(d) && ok:
 			id = e.constant(uint32(bits))
 		default:
-			e.oneByOne[e.scopes[e.top()].loop] = true
-			e.giveUp = true
+			e.OneLane(e.Scopes[e.Top()].Loop, "")
 			return all
 		}
 		for range copies {
-			all[s.Local] = append(all[s.Local], e.fresh(id))
+			all[s.Local] = append(all[s.Local], e.Fresh(val{id}))
 		}
 	}
 	return all
 }
 
 // reduce folds the lanes of s and combines them with the local.
-func (e *emitter) reduce(s *loop.Acc, regs []reg) {
+func (e *emitter) reduce(s *loop.Acc, vals []val) {
 	d := s.Local.DType
-	home := e.locals[s.Local]
+	home := e.Locals[s.Local]
 	if home == nil {
-		e.unsupported("local %s is accumulated before it is set", s.Local.Name)
+		e.Unsupported("local %s is accumulated before it is set", s.Local.Name)
 		return
 	}
-	for len(regs) > 1 {
-		var next []reg
-		for i := 0; i < len(regs); i += 2 {
-			next = append(next, e.combine(s.Op, d, regs[i], regs[i+1]))
+	for len(vals) > 1 {
+		var next []val
+		for i := 0; i < len(vals); i += 2 {
+			next = append(next, e.combine(s.Op, d, vals[i], vals[i+1]))
 		}
-		regs = next
+		vals = next
 	}
-	x := regs[0]
+	x := vals[0]
 	for _, bytes := range [2]int64{8, 4} {
-		x = e.combine(s.Op, d, x, e.vImm(asm.EXT16B, bytes, x, x))
+		x = e.combine(s.Op, d, x, val{e.vImm(asm.EXT16B, bytes, x[0], x[0])})
 	}
-	e.assign(home.regs[0], e.combine(s.Op, d, home.regs[0], x), true)
-	e.changed(deps{Locals: native.BitOf(e.graph, e.graph.Locals, s.Local)})
+	e.Assign(home.Vals[0], e.combine(s.Op, d, home.Vals[0], x), true)
+	e.Changed(deps{Locals: native.BitOf(e.Graph, e.Graph.Locals, s.Local)})
 }

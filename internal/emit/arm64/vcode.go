@@ -16,6 +16,7 @@ type (
 	poly  = native.Poly
 	mono  = native.Mono
 	reg   = native.Reg
+	val   = native.Val
 	class = native.Class
 )
 
@@ -62,26 +63,6 @@ type inst struct {
 	imm     int64
 	lane    int64
 	data    [16]byte
-}
-
-// block is a list of instructions and blocks.
-type block struct{ items []item }
-
-type item struct {
-	in  *inst
-	sub *block
-}
-
-// flatten lays the tree out in order.
-func (b *block) flatten(to []*inst) []*inst {
-	for _, it := range b.items {
-		if it.sub != nil {
-			to = it.sub.flatten(to)
-			continue
-		}
-		to = append(to, it.in)
-	}
-	return to
 }
 
 // Result is the register that in writes, or 0.

@@ -57,7 +57,7 @@ func (w *writer) assemble(list []*inst) (*Code, error) {
 }
 
 func (w *writer) inst(in *inst) {
-	if in.dst != 0 && w.places.At[in.dst] == native.InMemory && w.e.vregs[in.dst].Anew == in {
+	if in.dst != 0 && w.places.At[in.dst] == native.InMemory && w.e.Regs[in.dst].Anew == in {
 		return // made anew at each use
 	}
 	switch in.kind {
@@ -93,14 +93,14 @@ func (w *writer) get(x reg) uint8 {
 	if p := w.places.At[x]; p >= 0 {
 		return uint8(p)
 	}
-	p := w.takeScratch(w.e.vregs[x].Class)
+	p := w.takeScratch(w.e.Regs[x].Class)
 	w.loadTo(p, x)
 	return p
 }
 
 // loadTo loads x, which is in memory or can be made anew, to a register.
 func (w *writer) loadTo(p uint8, x reg) {
-	v := &w.e.vregs[x]
+	v := &w.e.Regs[x]
 	switch {
 	case v.Anew != nil:
 		w.write(v.Anew, p, nil)
@@ -117,7 +117,7 @@ func (w *writer) slot(x reg) asm.Mem { return asm.Ptr(spillReg, int(w.places.Slo
 func (w *writer) store(x reg, p uint8) {
 	switch {
 	case w.places.At[x] != native.InMemory:
-	case w.e.vregs[x].Class == vec:
+	case w.e.Regs[x].Class == vec:
 		w.a.Op(asm.STRVQ, asm.V(p), w.slot(x))
 	default:
 		w.a.Op(asm.STR, asm.X(p), w.slot(x))
@@ -132,7 +132,7 @@ func (w *writer) move(dst, src reg) {
 	case w.places.At[src] == native.InMemory:
 		w.loadTo(uint8(d), src)
 	default:
-		w.copy(w.e.vregs[dst].Class, uint8(d), uint8(w.places.At[src]))
+		w.copy(w.e.Regs[dst].Class, uint8(d), uint8(w.places.At[src]))
 	}
 }
 
@@ -155,7 +155,7 @@ func (w *writer) plain(in *inst) {
 	}
 	d := uint8(0)
 	if in.dst != 0 {
-		c := w.e.vregs[in.dst].Class
+		c := w.e.Regs[in.dst].Class
 		switch p := w.places.At[in.dst]; {
 		case p >= 0:
 			d = uint8(p)
@@ -193,7 +193,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 	var room [6]asm.Arg
 	args := room[:0]
 	register := func(x reg, p uint8) asm.Arg {
-		if w.e.vregs[x].Class == vec {
+		if w.e.Regs[x].Class == vec {
 			return asm.V(p)
 		}
 		return asm.X(p)

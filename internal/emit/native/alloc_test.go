@@ -17,6 +17,8 @@ func (o *op) Result() Reg { return o.dst }
 func (o *op) Span() Span  { return o.span }
 func (o *op) Apart() bool { return o.tied }
 
+func (o *op) Redirect(Reg) bool { return false }
+
 func (o *op) Uses(f func(Reg)) {
 	for _, x := range o.src {
 		f(x)

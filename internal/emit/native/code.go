@@ -1,7 +1,8 @@
 // Package native holds what emitters of machine code share: expressions by
-// value, index arithmetic as sums of products, the block of arguments, and the
-// allocation of registers for code on virtual ones. What an instruction is, the
-// emitters know themselves.
+// value, index arithmetic as sums of products, the block of arguments, the walk
+// over a kernel's statements that makes each value in the outermost loop in which
+// it does not change (Builder), and the allocation of registers for code on
+// virtual ones. What an instruction is, the emitters know themselves (Machine).
 package native
 
 import "errors"
@@ -43,6 +44,9 @@ type Inst interface {
 	// Apart says that the result is written before all sources are read: but for
 	// heirs, its register is no source's.
 	Apart() bool
+	// Redirect has the instruction write its result to dst instead; false where it
+	// cannot.
+	Redirect(dst Reg) bool
 }
 
 // Span says where loops are, for live ranges.

@@ -4,93 +4,41 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 
-// access is how the lanes of a value lie in a buffer.
-type access struct {
-	index  *poly // in elements, of lane 0 of copy 0
-	lane   bool  // differs from lane to lane
-	stride *poly // elements from lane to lane; nil if that differs
-}
-
-// accessOf finds how index moves with the lanes.
-func (e *emitter) accessOf(index *node) access {
-	a := access{index: e.graph.PolyOf(index)}
-	if !e.varies(index) {
-		return a
-	}
-	a.lane = true
-	differs := deps{Vars: e.scopes[e.lanes.level].changes.Vars, Locals: e.laneLocal}
-	a.stride, _ = a.index.Stride(e.scopes[e.lanes.level].loop.Var, differs)
-	return a
-}
-
-// unit tells whether lanes lie one after the other.
-func (a *access) unit() bool {
-	if a.stride == nil {
-		return false
-	}
-	c, ok := a.stride.Constant()
-	return ok && c == 1
-}
-
 // address is where copy u of an access begins.
-func (e *emitter) address(param int, a access, u int) operand {
-	index := a.index
-	if a.stride != nil && u > 0 {
-		index = index.Plus(a.stride, int64(u*e.wide()))
-	}
-	return e.pointer(param, index)
+func (e *emitter) address(param int, a native.Access, u int) operand {
+	return e.pointer(param, a.From(u*e.wide()))
 }
 
 // pointer is the address of element index: a pointer for what is known outside
 // the loop being written, an index register for what changes in it, and a
 // displacement.
 func (e *emitter) pointer(param int, index *poly) operand {
-	size := int64(e.k.Params[param].DType.Size())
+	size := int64(e.Kernel.Params[param].DType.Size())
 	p := index.Scaled(size)
 	m := operand{kind: memOperand}
-	outer, here, level := e.split(p)
+	outer, here := e.Split(p)
 	c := p.C
 	if int64(int32(c)) != c || c > math.MaxInt32-1024 {
 		outer.C, c = c, 0
 	}
 	m.disp = int32(c)
-	m.reg = e.base(param, outer, level)
+	m.reg = e.Base(param, outer)
 	switch {
 	case len(here.Monos) == 1 && len(here.Monos[0].Atoms) == 1 && scale1248(here.Monos[0].Coef):
-		m.index, m.scale = e.atomValue(here.Monos[0].Atoms[0]), uint8(here.Monos[0].Coef)
+		m.index, m.scale = e.AtomValue(here.Monos[0].Atoms[0]), uint8(here.Monos[0].Coef)
 	case len(here.Monos) > 0:
-		m.index, m.scale = e.sum(here), 1
+		m.index, m.scale = e.Sum(here), 1
 	}
 	return m
 }
 
-// base is the buffer's address plus p bytes.
-func (e *emitter) base(param int, p *poly, level int) reg {
-	buffer := e.word(e.layout.Params + param)
-	if len(p.Monos) == 0 && p.C == 0 {
-		return buffer
-	}
-	return e.keyed(p, 'p', param, level, func() reg {
-		outer, here, below := e.split(p)
-		x := buffer
-		if len(here.Monos) > 0 && len(outer.Monos) > 0 {
-			x = e.base(param, outer, below)
-		} else {
-			here = p
-		}
-		for _, m := range here.Monos {
-			x = e.plusMono(x, m)
-		}
-		return e.addTo(x, p.C)
-	})
-}
-
 // element is the address of a scalar load.
 func (e *emitter) element(n *node) operand {
-	return e.pointer(n.Param, e.graph.PolyOf(n.Operands[0]))
+	return e.pointer(n.Param, e.Graph.PolyOf(n.Operands[0]))
 }
 
 // vectorIndex makes m the base of a gather or scatter; an index register it has
@@ -115,7 +63,7 @@ func (e *emitter) laneOffsets(stride *poly) (reg, bool) {
 	if c, ok := stride.Constant(); ok {
 		return e.laneNumbers(int32(c)), true
 	}
-	x := e.broadcastGeneral(e.sum(stride), asm.VPBROADCASTD)
+	x := e.broadcastGeneral(e.Sum(stride), asm.VPBROADCASTD)
 	return e.v(asm.VPMULLD, r(x), r(e.laneNumbers(1))), true
 }
 

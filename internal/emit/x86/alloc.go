@@ -38,7 +38,7 @@ func allocate(e *emitter, code []*inst, f native.Files) (*writer, error) {
 		}
 		f.Free[gpr] &^= pair
 	}
-	places, err := native.Allocate(e.vregs, code, &f, [classes]int{gpr: 8, vec: e.a.Length().Bytes(), mask: 8})
+	places, err := native.Allocate(e.Regs, code, &f, [classes]int{gpr: 8, vec: e.a.Length().Bytes(), mask: 8})
 	if err != nil {
 		return nil, err
 	}

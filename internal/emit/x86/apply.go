@@ -35,7 +35,7 @@ func (e *emitter) apply(n *node, u int) reg {
 		return e.shift(n, u)
 	}
 	if d == ir.F32 && b.Kind == loop.KindConst && (n.Op == ir.Max || n.Op == ir.Min) {
-		if x, ok := e.clampConst(n.Op, a, constBits(b), u); ok {
+		if x, ok := e.clampConst(n.Op, a, b.ConstBits(), u); ok {
 			return x
 		}
 	}
@@ -70,7 +70,7 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
 	case op == ir.IDiv || op == ir.Mod:
 		return e.divideLanes(op, d, a, e.inRegister(b))
 	}
-	e.unsupported("%v of %v", op, d)
+	e.Unsupported("%v of %v", op, d)
 	return 0
 }
 
@@ -96,7 +96,7 @@ func (e *emitter) unary(op ir.Op, d ir.DType, a *node, u int) reg {
 		case op == ir.Abs:
 			return x
 		}
-		e.unsupported("%v of %v", op, d)
+		e.Unsupported("%v of %v", op, d)
 		return 0
 	}
 	switch op {
@@ -115,7 +115,7 @@ func (e *emitter) unary(op ir.Op, d ir.DType, a *node, u int) reg {
 	case ir.Trunc:
 		return e.round(a, 11, u)
 	}
-	e.unsupported("%v of %v: expand it first", op, d)
+	e.Unsupported("%v of %v: expand it first", op, d)
 	return 0
 }
 
@@ -130,7 +130,7 @@ func (e *emitter) round(a *node, mode int64, u int) reg {
 // fma is x*y + z with one rounding. A negated factor or summand costs nothing.
 func (e *emitter) fma(n *node, u int) reg {
 	if n.DType.Compute() != ir.F32 {
-		e.unsupported("fma of %v", n.DType)
+		e.Unsupported("fma of %v", n.DType)
 		return 0
 	}
 	in := e.slab.new()
@@ -169,8 +169,8 @@ func (e *emitter) fma(n *node, u int) reg {
 	if inMemory >= 0 {
 		in.src[inMemory] = e.last(args[inMemory], u)
 	}
-	in.n, in.dst = 3, e.newReg(vec)
-	return e.add(in).dst
+	in.n, in.dst = 3, e.NewReg(vec)
+	return e.Add(in).dst
 }
 
 // minMax lets NaN through and puts -0 below +0, which the instructions of that
@@ -224,7 +224,7 @@ func (e *emitter) clampConst(op ir.Op, a *node, bits uint32, u int) (reg, bool) 
 }
 
 func (e *emitter) where(n *node, u int) reg {
-	k := e.maskOf(n.Operands[0], u)
+	k := e.MaskOf(n.Operands[0], u)
 	no := e.vec(n.Operands[2], u)
 	return e.blend(k, e.last(n.Operands[1], u), no)
 }
@@ -234,7 +234,7 @@ func (e *emitter) blend(k reg, yes operand, no reg) reg {
 	if e.isa == AVX512 {
 		in := e.inst(asm.VBLENDMPS, vec, []operand{r(no), yes})
 		in.mask = k
-		return e.add(in).dst
+		return e.Add(in).dst
 	}
 	return e.v(asm.VBLENDVPS, r(no), yes, r(k))
 }

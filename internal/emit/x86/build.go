@@ -5,87 +5,64 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // The methods of this file append one instruction to the code being written
 // and return the register of its result.
 
-func (e *emitter) newReg(c class) reg {
-	e.vregs = append(e.vregs, vreg{Class: c, Fixed: -1})
-	return reg(len(e.vregs) - 1)
-}
-
-// place is the block that values of scope number level go to: its body, or,
-// while a loop inside it is being built, the code before that loop.
-func (e *emitter) place(level int) *block {
-	switch {
-	case level == len(e.scopes)-1:
-		return e.scopes[level].body
-	case e.early:
-		return e.scopes[level+1].early
-	}
-	return e.scopes[level+1].pre
-}
-
-func (e *emitter) add(in *inst) *inst {
-	b := e.place(e.at)
-	b.items = append(b.items, item{in: in})
-	return in
-}
-
 func (e *emitter) inst(op asm.Op, c class, src []operand) *inst {
 	in := e.slab.new()
 	in.op, in.n = op, uint8(len(src))
 	copy(in.src[:], src)
 	if c < classes {
-		in.dst = e.newReg(c)
+		in.dst = e.NewReg(c)
 	}
 	return in
 }
 
 // do is an instruction without a result.
-func (e *emitter) do(op asm.Op, src ...operand) *inst { return e.add(e.inst(op, classes, src)) }
+func (e *emitter) do(op asm.Op, src ...operand) *inst { return e.Add(e.inst(op, classes, src)) }
 
 // doImm is do with an immediate.
 func (e *emitter) doImm(op asm.Op, imm int64, src ...operand) *inst {
 	in := e.inst(op, classes, src)
 	in.imm, in.hasImm = imm, true
-	return e.add(in)
+	return e.Add(in)
 }
 
 // v is a vector instruction.
-func (e *emitter) v(op asm.Op, src ...operand) reg { return e.add(e.inst(op, vec, src)).dst }
+func (e *emitter) v(op asm.Op, src ...operand) reg { return e.Add(e.inst(op, vec, src)).dst }
 
 // vLen is v at a length.
 func (e *emitter) vLen(l asm.Length, op asm.Op, src ...operand) reg {
 	in := e.inst(op, vec, src)
 	in.len = l
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 func (e *emitter) vImm(op asm.Op, imm int64, src ...operand) reg {
 	in := e.inst(op, vec, src)
 	in.imm, in.hasImm = imm, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // vZero is v with the lanes outside k cleared.
 func (e *emitter) vZero(k reg, op asm.Op, src ...operand) reg {
 	in := e.inst(op, vec, src)
 	in.mask, in.zero = k, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // vMerge is v with the lanes outside k taken from old.
 func (e *emitter) vMerge(k, old reg, op asm.Op, src ...operand) reg {
 	in := e.inst(op, vec, append([]operand{r(old)}, src...))
 	in.mask, in.tied = k, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // k is an instruction whose result is a mask.
-func (e *emitter) kmask(op asm.Op, src ...operand) reg { return e.add(e.inst(op, mask, src)).dst }
+func (e *emitter) kmask(op asm.Op, src ...operand) reg { return e.Add(e.inst(op, mask, src)).dst }
 
 // compare gives lanes of all ones: a mask with AVX-512, a vector with AVX2.
 func (e *emitter) compare(op asm.Op, pred asm.Imm, src ...operand) reg {
 	in := e.inst(op, e.maskClass(), src)
 	in.imm, in.hasImm = int64(pred), true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 func (e *emitter) maskClass() class {
@@ -96,99 +73,81 @@ func (e *emitter) maskClass() class {
 }
 
 // g is an instruction on general registers that leaves its sources alone.
-func (e *emitter) g(op asm.Op, src ...operand) reg { return e.add(e.inst(op, gpr, src)).dst }
+func (e *emitter) g(op asm.Op, src ...operand) reg { return e.Add(e.inst(op, gpr, src)).dst }
 
 func (e *emitter) gImm(op asm.Op, imm int64, src ...operand) reg {
 	in := e.inst(op, gpr, src)
 	in.imm, in.hasImm = imm, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // gTied is an instruction that overwrites its first source.
 func (e *emitter) gTied(op asm.Op, src ...operand) reg {
 	in := e.inst(op, gpr, src)
 	in.tied = true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 func (e *emitter) gTiedImm(op asm.Op, imm int64, src ...operand) reg {
 	in := e.inst(op, gpr, src)
 	in.tied, in.imm, in.hasImm = true, imm, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
-// move copies src to dst, of one class.
-func (e *emitter) move(dst, src reg) {
+// Move copies src to dst, of one class.
+func (e *emitter) Move(dst, src reg) {
 	in := e.slab.new()
 	in.kind, in.dst, in.n, in.src[0] = moveReg, dst, 1, r(src)
-	e.add(in)
+	e.Add(in)
 }
 
-// into has dst, whose old value is not needed any more, hold the value of src.
-// Where the instruction just written made src for nobody else it is changed to
-// write dst instead.
-func (e *emitter) into(dst, src reg, only bool) {
-	b := e.place(e.at)
-	if n := len(b.items); only && n > 0 && b.items[n-1].in != nil {
-		if in := b.items[n-1].in; in.dst == src && !in.clobbers(dst) {
-			in.dst = dst
-			return
+// Redirect fails where dst would be overwritten before it is read.
+func (in *inst) Redirect(dst reg) bool {
+	if in.kind != plain && in.kind != fused {
+		return false
+	}
+	if in.tied && in.kind == plain {
+		found := false
+		first := in.src[0].reg
+		in.Uses(func(x reg) { found = found || x == dst && x != first })
+		if found {
+			return false
 		}
 	}
-	e.move(dst, src)
-}
-
-// clobbers tells whether in could not have dst as its result, for overwriting
-// a source before reading it.
-func (in *inst) clobbers(dst reg) bool {
-	if !in.tied || in.kind != plain {
-		return in.kind != plain && in.kind != fused
-	}
-	found := false
-	first := in.src[0].reg
-	in.Uses(func(x reg) { found = found || x == dst && x != first })
-	return found
+	in.dst = dst
+	return true
 }
 
 func (e *emitter) label(l asm.Label) {
 	in := e.slab.new()
 	in.kind, in.label = labelHere, l
-	e.add(in)
+	e.Add(in)
 }
 
 func (e *emitter) mark(k instKind) {
 	in := e.slab.new()
 	in.kind = k
-	e.add(in)
+	e.Add(in)
 }
 
 func (e *emitter) jumpIf(cc asm.CC, l asm.Label) {
 	in := e.slab.new()
 	in.kind, in.cc, in.label = jumpIf, cc, l
-	e.add(in)
+	e.Add(in)
 }
 
-// word is a word of the argument block in a register, loaded once.
-func (e *emitter) word(w int) reg {
-	if x := e.words[w]; x != 0 {
-		return x
-	}
-	x := e.once(gpr, asm.MOV, argWord(w))
-	e.words[w] = x
-	return x
-}
+// LoadWord is a word of the argument block in a register.
+func (e *emitter) LoadWord(w int) reg { return e.once(gpr, asm.MOV, argWord(w)) }
 
-// once makes a value in front of all code that can be made anew anywhere, so
-// that it never occupies memory of the spill area.
+// once makes a value in front of all code.
 func (e *emitter) once(c class, op asm.Op, src ...operand) reg {
 	in := e.slab.new()
-	in.op, in.n, in.dst = op, uint8(len(src)), e.newReg(c)
+	in.op, in.n, in.dst = op, uint8(len(src)), e.NewReg(c)
 	copy(in.src[:], src)
 	if op == 0 {
 		in.kind = zeroing
 	}
-	e.entry.items = append(e.entry.items, item{in: in})
-	e.vregs[in.dst].Anew = in
+	e.Once(in.dst, in)
 	return in.dst
 }
 
@@ -218,8 +177,8 @@ func (e *emitter) table(data []byte) operand {
 
 func (e *emitter) zero() reg { return e.constant(0, 4) }
 
-// constMask is a mask of all lanes or none.
-func (e *emitter) constMask(on bool) reg {
+// ConstMask is a mask of all lanes or none.
+func (e *emitter) ConstMask(on bool) reg {
 	if e.isa == AVX2 {
 		if on {
 			return e.constant(0xFFFFFFFF, 4)

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -39,11 +40,11 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		if c == ir.F32 {
 			one = f32bits(1)
 		}
-		return e.oneWhere(e.maskOf(a, u), one)
+		return e.oneWhere(e.MaskOf(a, u), one)
 	case ir.I64:
 		x = e.castIndex(a, c, u)
 	default:
-		e.unsupported("cast of %v", a.DType)
+		e.Unsupported("cast of %v", a.DType)
 		return 0
 	}
 	return e.narrowed(x, to)
@@ -51,14 +52,14 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 
 // castIndex converts an i64 to f32 or its low 32 bits.
 func (e *emitter) castIndex(a *node, to ir.DType, u int) reg {
-	if e.varies(a) {
+	if e.Varies(a) {
 		v := e.wideVec(a, u)
 		if to == ir.F32 {
 			return e.joinHalves(e.v(asm.VCVTQQ2PS, r(v[0])), e.v(asm.VCVTQQ2PS, r(v[1])))
 		}
 		return e.joinHalves(e.v(asm.VPMOVQD, r(v[0])), e.v(asm.VPMOVQD, r(v[1])))
 	}
-	x := e.general(a)
+	x := e.General(a)
 	if to == ir.F32 {
 		return e.v(asm.VBROADCASTSS, r(e.vLen(asm.L128, asm.VCVTSI2SS, r(e.zero()), r(x))))
 	}
@@ -171,11 +172,11 @@ func (e *emitter) bitcast(n *node, u int) reg {
 	from, to := a.DType, n.DType
 	switch {
 	case from == ir.Bool && to.IsInt():
-		return e.oneWhere(e.maskOf(a, u), 1)
+		return e.oneWhere(e.MaskOf(a, u), 1)
 	case from.Size() == 4 && to.Size() == 4:
 		return e.vec(a, u)
-	case !computable(from) || !computable(to) || from.Size() != to.Size():
-		e.unsupported("bitcast of %v to %v", from, to)
+	case !native.Computable(from) || !native.Computable(to) || from.Size() != to.Size():
+		e.Unsupported("bitcast of %v to %v", from, to)
 		return 0
 	case from.IsInt() && to.IsInt():
 		return e.narrowed(e.vec(a, u), to)

@@ -12,12 +12,12 @@ import (
 func (e *emitter) castGeneral(a *node) reg {
 	switch a.DType {
 	case ir.I64:
-		return e.general(a)
+		return e.General(a)
 	case ir.Bool:
-		return e.flag(a)
+		return e.Flag(a)
 	}
 	if a.Kind == loop.KindLoad && a.DType.IsInt() {
-		return e.loadGeneral(a)
+		return e.LoadGeneral(a)
 	}
 	switch a.DType.Compute() {
 	case ir.I32:
@@ -27,7 +27,7 @@ func (e *emitter) castGeneral(a *node) reg {
 	case ir.F32:
 		return e.floatToGeneral(e.vec(a, 0))
 	}
-	e.unsupported("cast of %v to i64", a.DType)
+	e.Unsupported("cast of %v to i64", a.DType)
 	return 0
 }
 
@@ -47,11 +47,11 @@ func (e *emitter) widenedLoad(d ir.DType, m operand) reg {
 	case ir.U32:
 		in := e.inst(asm.MOV, gpr, []operand{m})
 		in.narrow = true
-		return e.add(in).dst
+		return e.Add(in).dst
 	case ir.I64, ir.U64:
 		return e.g(asm.MOV, m)
 	}
-	e.unsupported("loads of %v", d)
+	e.Unsupported("loads of %v", d)
 	return 0
 }
 

@@ -13,8 +13,8 @@ import (
 // divisor of 0, and for the least number by -1: for divisors that may be one of
 // those the negated dividend or 0 is taken.
 func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
-	x := e.general(a)
-	c, isConst := e.graph.PolyOf(b).Constant()
+	x := e.General(a)
+	c, isConst := e.Graph.PolyOf(b).Constant()
 	if isConst && c > 0 && c&(c-1) == 0 {
 		if op == ir.Mod {
 			if c-1 <= math.MaxInt32 {
@@ -28,17 +28,17 @@ func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
 		}
 		return e.gTiedImm(asm.SAR, shift, r(x))
 	}
-	y := e.general(b)
+	y := e.General(b)
 	special := !(isConst && c > 0) && !e.positive(b)
 	done := e.a.NewLabel()
-	result := e.newReg(gpr)
+	result := e.NewReg(gpr)
 	if special {
 		simple := e.gTied(asm.NEG, r(x))
 		if op == ir.Mod {
 			simple = e.gImm(asm.MOV, 0)
 		}
-		e.move(result, simple)
-		e.doImm(asm.CMP, 1, r(e.addTo(y, 1)))
+		e.Move(result, simple)
+		e.doImm(asm.CMP, 1, r(e.AddTo(y, 1)))
 		e.jumpIf(asm.ULE, done)
 	}
 	in := e.slab.new()
@@ -47,7 +47,7 @@ func (e *emitter) divideGeneral(op ir.Op, a, b *node) reg {
 	if op == ir.Mod {
 		in.imm = 1
 	}
-	e.add(in)
+	e.Add(in)
 	e.label(done)
 	return result
 }
@@ -115,7 +115,7 @@ func (w *writer) divide(in *inst) {
 // anything, without a fault.
 func (e *emitter) divideLanes(op ir.Op, d ir.DType, a, b reg) reg {
 	if d != ir.I32 && d != ir.U32 {
-		e.unsupported("%v of %v", op, d)
+		e.Unsupported("%v of %v", op, d)
 		return 0
 	}
 	var half [2]reg

@@ -2,7 +2,7 @@
 // pure: it needs no processor of the kind, nor one that runs x86 code at all.
 //
 // A kernel becomes instructions on virtual registers (vcode.go), built by
-// walking its statements (nest.go); then registers are given out (alloc.go)
+// walking its statements (native.Builder, nest.go); then registers are given out (alloc.go)
 // and the instructions assembled (write.go). The expression emitter between is
 // open to hand-written templates through Fragment (fragment.go).
 package x86
@@ -58,11 +58,11 @@ func emit(k *loop.Kernel, isa ISA, o emitOptions) (code, streaming *Code, err er
 			e.streamable = e.onlyWritten()
 		}
 		e.kernel()
-		if e.giveUp != nil { // plan has changed
+		if e.GiveUp != nil { // plan has changed
 			continue
 		}
-		if e.err != nil {
-			return nil, nil, fmt.Errorf("kernel %q: %w", k.Name, e.err)
+		if e.Err != nil {
+			return nil, nil, fmt.Errorf("kernel %q: %w", k.Name, e.Err)
 		}
 		code, streaming, err = e.finish()
 		if err != nil {
@@ -74,33 +74,15 @@ func emit(k *loop.Kernel, isa ISA, o emitOptions) (code, streaming *Code, err er
 
 // emitter builds the virtual code of one kernel or fragment.
 type emitter struct {
-	isa       ISA
-	k         *loop.Kernel
-	a         *asm.Asm
-	graph     *graph
-	changes   map[*loop.Loop]deps
-	symbols   map[string]int // words of the argument block
-	layout    native.Layout
-	fixedVars map[*loop.Var]reg       // variables from outside a fragment
-	sets      map[*loop.Local]int     // how often a local is set or accumulated
-	plan      map[*loop.Loop]laneMode // how Vector loops run
-	giveUp    *loop.Loop              // a Vector loop whose plan was found not to do
-	locals    map[*loop.Local]*local  // those with a value here
-	bound     []*loop.Local           // keys of locals in the order they got one
+	native.Builder[*inst]
+	isa  ISA
+	a    *asm.Asm
+	plan map[*loop.Loop]laneMode // how Vector loops run
 
 	slab   instSlab
 	tables [][]byte
-	vregs  []vreg
 	room   [classes]int // registers that weave may count on
-	entry  *block       // pointers and constants: run first, once
-	words  map[int]reg
 	consts map[constKey]reg
-
-	scopes    []*scope
-	at        int  // the scope whose code is being written; see place
-	early     bool // what is written is safe before loops that may not run
-	lanes     lanes
-	laneLocal uint64 // locals with a value for each lane
 
 	finishArgs int // see emitOptions
 
@@ -110,7 +92,6 @@ type emitter struct {
 
 	partial map[*loop.Local]*partials
 	why     string // what made it give up
-	err     error
 }
 
 // laneMode is how the iterations of a Vector loop are run. Where one turns out
@@ -130,67 +111,29 @@ type constKey struct {
 	elem  uint8
 }
 
-// lanes says how the innermost Vector loop runs at the moment.
-type lanes struct {
-	level  int // its scope; 0: none
-	copies int // registers to a value
-	mask   reg // the lanes of the last copy that count; 0: all
-}
-
-// tail is the mask of copy u, 0 for all lanes.
-func (l *lanes) tail(u int) reg {
-	if u == l.copies-1 {
-		return l.mask
-	}
-	return 0
-}
-
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
-	e := &emitter{
-		isa: isa, k: k, a: &asm.Asm{ISA: isa}, graph: native.NewGraph(), plan: plan,
-		changes: map[*loop.Loop]deps{}, sets: map[*loop.Local]int{}, chains: map[*loop.Local]int{}, locals: map[*loop.Local]*local{},
-		vregs: make([]vreg, 1, 256), entry: &block{}, words: map[int]reg{}, consts: map[constKey]reg{},
-	}
-	symbols := k.Symbols()
-	e.symbols, e.layout = native.SymbolWords(len(k.Params), symbols), native.LayoutFor(len(k.Params), len(symbols))
-	e.graph.Statements(k.Body, e.changes)
-	e.countSets(k.Body)
-	if e.graph.Full {
-		e.unsupported("more than 64 loops, locals or buffers")
-	}
+	e := &emitter{isa: isa, a: &asm.Asm{ISA: isa}, plan: plan, chains: map[*loop.Local]int{}, consts: map[constKey]reg{}}
+	e.Builder = native.NewBuilder[*inst](k, e)
 	return e
-}
-
-func (e *emitter) countSets(body []loop.Stmt) {
-	for _, s := range body {
-		switch s := s.(type) {
-		case *loop.Loop:
-			e.countSets(s.Body)
-		case *loop.Set:
-			e.sets[s.Local]++
-		case *loop.Acc:
-			e.sets[s.Local]++
-		}
-	}
 }
 
 // kernel emits the whole body.
 func (e *emitter) kernel() {
-	if e.err != nil {
+	if e.Err != nil {
 		return
 	}
-	e.scopes = []*scope{newScope(nil, 0, deps{})}
+	e.Weave = e.weave
 	e.room[vec], e.room[mask] = 30, 7
 	if e.isa == AVX2 {
 		e.room[vec] = 12
 	}
-	e.stmts(e.k.Body)
+	e.Stmts(e.Kernel.Body)
 }
 
 // finish gives out registers and assembles, a second time for the form with
 // stores past the caches if there is any.
 func (e *emitter) finish() (plain, streaming *Code, err error) {
-	list := e.scopes[0].body.flatten(e.entry.flatten(make([]*inst, 0, 1024)))
+	list := e.Scopes[0].Body.Flatten(e.Entry.Flatten(make([]*inst, 0, 1024)))
 	w, err := allocate(e, list, kernelFiles(e.isa))
 	if err != nil {
 		return nil, nil, err
@@ -206,46 +149,29 @@ func (e *emitter) finish() (plain, streaming *Code, err error) {
 		return nil, nil, err
 	}
 	streaming.chains = e.chains
-	for p := range e.k.Params {
-		if e.streams&e.graph.ParamBit(p) != 0 {
+	for p := range e.Kernel.Params {
+		if e.streams&e.Graph.ParamBit(p) != 0 {
 			streaming.Streams = append(streaming.Streams, p)
 		}
 	}
 	return plain, streaming, nil
 }
 
-// stopped tells that nothing emitted from here on matters.
-func (e *emitter) stopped() bool { return e.err != nil || e.giveUp != nil }
-
-func (e *emitter) unsupported(format string, args ...any) {
-	if e.err == nil {
-		e.err = fmt.Errorf("%w: %s", native.ErrUnsupported, fmt.Sprintf(format, args...))
-	}
-}
-
-// needOneLane has the Vector loop around, or its rest, run lane by lane: the
-// way out for whatever has no vector form. Without such a loop it is an error.
-func (e *emitter) needOneLane(format string, args ...any) {
-	if e.stopped() {
-		return
-	}
-	if !e.inVector() {
-		e.unsupported(format, args...)
-		return
-	}
+// OneLane has what masks cannot do run as scalars, and then the whole loop.
+func (e *emitter) OneLane(l *loop.Loop, why string) {
 	next := oneByOne
-	if e.lanes.mask != 0 { // the full registers before the masked rest were fine
+	if e.Lanes.Mask != 0 { // the full registers before the masked rest were fine
 		next = scalarTail
 	}
-	e.abandonLanes(e.scopes[e.lanes.level].loop, next, fmt.Sprintf(format, args...))
+	e.abandonLanes(l, next, why)
 }
 
 // abandonLanes ends this attempt; the next runs l as given.
 func (e *emitter) abandonLanes(l *loop.Loop, next laneMode, why string) {
-	if e.stopped() {
+	if e.Stopped() {
 		return
 	}
-	e.giveUp, e.why = l, why
+	e.GiveUp, e.why = l, why
 	if e.plan != nil {
 		e.plan[l] = max(next, e.plan[l]+1)
 	}

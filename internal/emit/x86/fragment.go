@@ -69,16 +69,16 @@ type At struct {
 // assembled, so that the caller can do without the fragment.
 func (f *Fragment) Emit(body []loop.Stmt) error {
 	e := f.emitter(body)
-	if e.err == nil {
-		e.stmts(body)
+	if e.Err == nil {
+		e.Stmts(body)
 	}
 	switch {
-	case e.err != nil:
-		return e.err
-	case e.giveUp != nil:
+	case e.Err != nil:
+		return e.Err
+	case e.GiveUp != nil:
 		return fmt.Errorf("%w: %s", native.ErrUnsupported, e.why)
 	}
-	code := e.scopes[0].body.flatten(e.entry.flatten(nil))
+	code := e.Scopes[0].Body.Flatten(e.Entry.Flatten(nil))
 	w, err := allocate(e, code, f.files())
 	if err != nil {
 		return err
@@ -96,30 +96,30 @@ func (f *Fragment) emitter(body []loop.Stmt) *emitter {
 	k := &loop.Kernel{Name: f.Kernel.Name, Params: f.Kernel.Params, Slots: f.Kernel.Slots, Body: body}
 	e := newEmitter(k, f.Asm.ISA, nil)
 	e.a = f.Asm
-	e.symbols, e.layout = f.Symbols, f.Layout
+	e.Symbols, e.Layout = f.Symbols, f.Layout
 	for v, at := range f.Vars {
 		e.bindVar(v, at)
 	}
 	if f.Lane == nil {
-		e.err = errors.New("x86: a fragment without a lane variable")
+		e.Err = errors.New("x86: a fragment without a lane variable")
 		return e
 	}
 	e.bindVar(f.Lane, f.Start)
 	for p, x := range f.Params {
-		e.words[f.Layout.Params+p] = e.fixed(gpr, uint8(x))
+		e.Words[f.Layout.Params+p] = e.fixed(gpr, uint8(x))
 	}
 	lane := &loop.Loop{Var: f.Lane, Range: loop.Vector}
-	s := newScope(lane, e.fixedVars[f.Lane], deps{Vars: native.BitOf(e.graph, e.graph.Vars, f.Lane)})
-	outer := newScope(nil, 0, deps{})
-	outer.body.items = []item{{sub: s.early}, {sub: s.pre}, {sub: s.body}}
-	e.scopes = []*scope{outer, s}
-	e.at = 1
-	e.lanes = lanes{level: 1, copies: max(1, f.Copies)}
+	s := native.NewScope[*inst](lane, e.FixedVars[f.Lane], deps{Vars: native.BitOf(e.Graph, e.Graph.Vars, f.Lane)})
+	outer := native.NewScope[*inst](nil, 0, deps{})
+	outer.Body.Items = []item{{Sub: s.Early}, {Sub: s.Pre}, {Sub: s.Body}}
+	e.Scopes = []*native.Scope[*inst]{outer, s}
+	e.At = 1
+	e.Lanes = native.Lanes{Level: 1, Copies: max(1, f.Copies)}
 	switch t := f.Tail.(type) {
 	case asm.K:
-		e.lanes.mask = e.fixed(mask, uint8(t))
+		e.Lanes.Mask = e.fixed(mask, uint8(t))
 	case asm.V:
-		e.lanes.mask = e.fixed(vec, uint8(t))
+		e.Lanes.Mask = e.fixed(vec, uint8(t))
 	}
 	for l, regs := range f.Locals {
 		e.bindLocal(l, regs)
@@ -128,27 +128,27 @@ func (f *Fragment) emitter(body []loop.Stmt) *emitter {
 }
 
 func (e *emitter) bindVar(v *loop.Var, at At) {
-	if e.fixedVars == nil {
-		e.fixedVars, e.graph.Plus = map[*loop.Var]reg{}, map[*loop.Var]int64{}
+	if e.FixedVars == nil {
+		e.FixedVars, e.Graph.Plus = map[*loop.Var]reg{}, map[*loop.Var]int64{}
 	}
-	e.fixedVars[v] = e.fixed(gpr, uint8(at.Reg))
-	e.graph.Plus[v] = int64(at.Plus)
+	e.FixedVars[v] = e.fixed(gpr, uint8(at.Reg))
+	e.Graph.Plus[v] = int64(at.Plus)
 }
 
 func (e *emitter) bindLocal(l *loop.Local, regs []asm.V) {
-	bound := &local{lanes: true}
+	bound := &native.Local{Lanes: true}
 	for _, x := range regs {
-		bound.vals = append(bound.vals, val{e.fixed(vec, uint8(x))})
+		bound.Vals = append(bound.Vals, val{e.fixed(vec, uint8(x))})
 	}
-	e.locals[l] = bound
-	e.laneLocal |= native.BitOf(e.graph, e.graph.Locals, l)
-	e.sets[l]++ // its registers may change: nothing else shares them
+	e.Locals[l] = bound
+	e.LaneLocal |= native.BitOf(e.Graph, e.Graph.Locals, l)
+	e.Sets[l]++ // its registers may change: nothing else shares them
 }
 
 // fixed is a virtual register that stands for a physical one.
 func (e *emitter) fixed(c class, p uint8) reg {
-	x := e.newReg(c)
-	e.vregs[x].Fixed = int8(p)
+	x := e.NewReg(c)
+	e.Regs[x].Fixed = int8(p)
 	return x
 }
 

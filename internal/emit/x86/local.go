@@ -7,95 +7,18 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// local is where a local's value is. One that is set once and never
-// accumulated shares the registers of its value.
-type local struct {
-	vals  []val // for each copy; one where all copies share it
-	lanes bool  // has a value for each lane
-}
-
-// readLocal returns the value of a local at this moment. A scalar i64 is in a
-// general register outside vector code.
-func (e *emitter) readLocal(n *node, u int) val {
-	l := e.locals[n.Local]
-	if l == nil {
-		e.unsupported("local %s is read before it is set", n.Local.Name)
-		return val{}
-	}
-	if !l.lanes {
-		u = 0
-	}
-	return l.vals[min(u, len(l.vals)-1)]
-}
-
 // isGeneral tells whether values of n are in a general register here.
-func (e *emitter) isGeneral(n *node) bool { return n.DType == ir.I64 && !e.varies(n) }
+func (e *emitter) isGeneral(n *node) bool { return n.DType == ir.I64 && !e.Varies(n) }
 
-// valueOf is n in the form that a local of its type has.
-func (e *emitter) valueOf(n *node, u int) val {
+// ValueOf is n in the form that a local of its type has.
+func (e *emitter) ValueOf(n *node, u int) val {
 	switch {
 	case n.DType == ir.Bool:
-		return val{e.maskOf(n, u)}
-	case e.isGeneral(n) && !(e.inVector()):
-		return val{e.general(n)}
+		return val{e.MaskOf(n, u)}
+	case e.isGeneral(n) && !e.InVector():
+		return val{e.General(n)}
 	}
 	return e.wideVec(n, u)
-}
-
-func (e *emitter) set(s *loop.Set, u int) {
-	n := e.graph.Node(s.Value)
-	bit := native.BitOf(e.graph, e.graph.Locals, s.Local)
-	if e.inVector() {
-		e.laneLocal |= bit
-	} else {
-		e.laneLocal &^= bit
-	}
-	v := e.valueOf(n, u)
-	if e.stopped() {
-		return
-	}
-	l := e.locals[s.Local]
-	if l == nil {
-		l = &local{lanes: e.inVector()}
-		e.locals[s.Local] = l
-		e.bound = append(e.bound, s.Local)
-	}
-	switch {
-	case u < len(l.vals):
-		e.assign(l.vals[u], v, n.Readers == 1)
-	case e.sets[s.Local] == 1 && !e.mutable(n):
-		l.vals = append(l.vals, v)
-	default:
-		l.vals = append(l.vals, e.fresh(v))
-	}
-	e.changed(deps{Locals: bit})
-}
-
-// mutable tells whether n is a local whose registers change.
-func (e *emitter) mutable(n *node) bool {
-	return n.Kind == loop.KindLocal && e.sets[n.Local] > 1
-}
-
-// fresh copies a value to registers of its own.
-func (e *emitter) fresh(v val) val {
-	var own val
-	for i, x := range v {
-		if x != 0 {
-			own[i] = e.newReg(e.vregs[x].Class)
-			e.move(own[i], x)
-		}
-	}
-	return own
-}
-
-// assign gives the registers dst the value v; only tells that nothing else
-// uses v.
-func (e *emitter) assign(dst, v val, only bool) {
-	for i := len(dst) - 1; i >= 0; i-- {
-		if dst[i] != 0 && dst[i] != v[i] {
-			e.into(dst[i], v[i], only)
-		}
-	}
 }
 
 // partials are the lanes that a Vector loop accumulates for a local outside.
@@ -109,56 +32,57 @@ type partials struct {
 	told  *loop.Acc // whose operand another local has told NaN of, in the same nan
 }
 
-func (e *emitter) acc(s *loop.Acc, u int) {
-	n := e.graph.Node(s.Value)
-	bit := native.BitOf(e.graph, e.graph.Locals, s.Local)
+// Acc accumulates copy u of a value.
+func (e *emitter) Acc(s *loop.Acc, u int) {
+	n := e.Graph.Node(s.Value)
+	bit := native.BitOf(e.Graph, e.Graph.Locals, s.Local)
 	d := s.Local.DType
-	if p := e.partial[s.Local]; p != nil && e.inVector() {
-		if k := e.lanes.tail(u); k == 0 && computable(d) && p.nan == 0 {
-			e.assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
+	if p := e.partial[s.Local]; p != nil && e.InVector() {
+		if k := e.Lanes.Tail(u); k == 0 && native.Computable(d) && p.nan == 0 {
+			e.Assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
 			return
 		}
 		v := e.lanesOf(n, u)
-		if e.stopped() {
+		if e.Stopped() {
 			return
 		}
-		if k := e.lanes.tail(u); k != 0 {
+		if k := e.Lanes.Tail(u); k != 0 {
 			v = e.orIdentity(s.Op, d, k, v)
 		}
 		if p.nan != 0 && p.told != s {
 			e.noteNaN(p, v[0], u)
 		}
-		e.assign(p.vals[u], e.join(p, d, p.vals[u], v), true)
+		e.Assign(p.vals[u], e.join(p, d, p.vals[u], v), true)
 		return
 	}
-	l := e.locals[s.Local]
+	l := e.Locals[s.Local]
 	if l == nil {
-		e.unsupported("local %s is accumulated before it is set", s.Local.Name)
+		e.Unsupported("local %s is accumulated before it is set", s.Local.Name)
 		return
 	}
-	if l.lanes {
-		if computable(d) {
-			e.assign(l.vals[u], val{e.accumulate(s.Op, d, l.vals[u][0], n, u)}, true)
-			e.changed(deps{Locals: bit})
+	if l.Lanes {
+		if native.Computable(d) {
+			e.Assign(l.Vals[u], val{e.accumulate(s.Op, d, l.Vals[u][0], n, u)}, true)
+			e.Changed(deps{Locals: bit})
 			return
 		}
 		v := e.lanesOf(n, u)
-		if !e.stopped() {
-			e.assign(l.vals[u], e.combine(s.Op, d, l.vals[u], v), true)
+		if !e.Stopped() {
+			e.Assign(l.Vals[u], e.combine(s.Op, d, l.Vals[u], v), true)
 		}
 	} else {
-		v := e.valueOf(n, 0)
-		if !e.stopped() {
-			e.assign(l.vals[0], e.combineScalar(s.Op, d, l.vals[0], v), true)
+		v := e.ValueOf(n, 0)
+		if !e.Stopped() {
+			e.Assign(l.Vals[0], e.combineScalar(s.Op, d, l.Vals[0], v), true)
 		}
 	}
-	e.changed(deps{Locals: bit})
+	e.Changed(deps{Locals: bit})
 }
 
 // noteNaN looks for NaN in copy u of an operand: one comparison looks at two
 // copies.
 func (e *emitter) noteNaN(p *partials, x reg, u int) {
-	if p.waits == 0 && u+1 < e.copies() {
+	if p.waits == 0 && u+1 < e.Copies() {
 		p.waits = x
 		return
 	}
@@ -167,7 +91,7 @@ func (e *emitter) noteNaN(p *partials, x reg, u int) {
 		other, p.waits = p.waits, 0
 	}
 	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(other), r(x))
-	e.assign(val{p.nan}, val{e.combineMask(ir.Or, p.nan, nan)}, true)
+	e.Assign(val{p.nan}, val{e.combineMask(ir.Or, p.nan, nan)}, true)
 }
 
 // join combines what has been accumulated.
@@ -186,7 +110,7 @@ func (e *emitter) accumulate(op ir.Op, d ir.DType, sum reg, n *node, u int) reg 
 // lanesOf is n in lanes, bool included.
 func (e *emitter) lanesOf(n *node, u int) val {
 	if n.DType == ir.Bool {
-		return val{e.maskOf(n, u)}
+		return val{e.MaskOf(n, u)}
 	}
 	return e.wideVec(n, u)
 }

@@ -6,23 +6,23 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// makeMask computes a bool as lanes.
-func (e *emitter) makeMask(n *node, u int) reg {
+// MakeMask computes a bool as lanes.
+func (e *emitter) MakeMask(n *node, u int) reg {
 	switch n.Kind {
 	case loop.KindLoad:
 		return e.loadMask(n, u)
 	case loop.KindApply:
 	default:
-		e.unsupported("bool of kind %d", n.Kind)
+		e.Unsupported("bool of kind %d", n.Kind)
 		return 0
 	}
 	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
-		x := e.maskOf(a[0], u)
-		return e.combineMask(n.Op, x, e.maskOf(a[1], u))
+		x := e.MaskOf(a[0], u)
+		return e.combineMask(n.Op, x, e.MaskOf(a[1], u))
 	case ir.Where:
-		k, yes, no := e.maskOf(a[0], u), e.maskOf(a[1], u), e.maskOf(a[2], u)
+		k, yes, no := e.MaskOf(a[0], u), e.MaskOf(a[1], u), e.MaskOf(a[2], u)
 		if e.isa == AVX2 {
 			return e.v(asm.VBLENDVPS, r(no), r(yes), r(k))
 		}
@@ -32,7 +32,7 @@ func (e *emitter) makeMask(n *node, u int) reg {
 	case ir.Cast:
 		return e.notZero(a[0], u)
 	}
-	e.unsupported("%v giving bool", n.Op)
+	e.Unsupported("%v giving bool", n.Op)
 	return 0
 }
 
@@ -49,7 +49,7 @@ func (e *emitter) combineMask(op ir.Op, a, b reg) reg {
 	} else if o, ok := maskOps512[op]; ok {
 		return e.kmask(o, r(a), r(b))
 	}
-	e.unsupported("%v of bool", op)
+	e.Unsupported("%v of bool", op)
 	return 0
 }
 
@@ -68,12 +68,12 @@ func (e *emitter) comparison(n *node, u int) reg {
 		x, y := e.pair(a, b, u)
 		return e.compareInt(n.Op, d, x, y)
 	case ir.I64:
-		if e.varies(n) {
+		if e.Varies(n) {
 			return e.compareWide(n.Op, e.wideVec(a, u), e.wideVec(b, u))
 		}
-		return e.maskFromFlag(e.flag(n))
+		return e.maskFromFlag(e.Flag(n))
 	case ir.Bool:
-		x, y := e.maskOf(a, u), e.maskOf(b, u)
+		x, y := e.MaskOf(a, u), e.MaskOf(b, u)
 		if n.Op == ir.Less { // not x and y
 			if e.isa == AVX2 {
 				return e.v(asm.VANDNPS, r(x), r(y))
@@ -82,7 +82,7 @@ func (e *emitter) comparison(n *node, u int) reg {
 		}
 		return e.not(e.combineMask(ir.Xor, x, y))
 	}
-	e.unsupported("%v of %v", n.Op, a.DType)
+	e.Unsupported("%v of %v", n.Op, a.DType)
 	return 0
 }
 
@@ -90,7 +90,7 @@ func (e *emitter) not(k reg) reg {
 	if e.isa == AVX512 {
 		return e.kmask(asm.KNOTW, r(k))
 	}
-	return e.v(asm.VXORPS, r(k), r(e.constMask(true)))
+	return e.v(asm.VXORPS, r(k), r(e.ConstMask(true)))
 }
 
 func (e *emitter) compareInt(op ir.Op, d ir.DType, x reg, y operand) reg {
@@ -119,18 +119,18 @@ func (e *emitter) compareInt(op ir.Op, d ir.DType, x reg, y operand) reg {
 func (e *emitter) notZero(a *node, u int) reg {
 	switch d := a.DType.Compute(); d {
 	case ir.Bool:
-		return e.maskOf(a, u)
+		return e.MaskOf(a, u)
 	case ir.F32:
 		return e.compare(asm.VCMPPS, asm.CmpNE, r(e.vec(a, u)), r(e.zero()))
 	case ir.I32, ir.U32:
 		return e.maskFromLanes(e.vec(a, u))
 	case ir.I64:
-		if e.varies(a) {
+		if e.Varies(a) {
 			return e.not(e.compareWide(ir.Equal, e.wideVec(a, u), val{e.zero(), e.zero()}))
 		}
 		return e.maskFromFlag(e.notZeroFlag(a))
 	}
-	e.unsupported("cast of %v to bool", a.DType)
+	e.Unsupported("cast of %v to bool", a.DType)
 	return 0
 }
 
@@ -151,40 +151,40 @@ func (e *emitter) maskFromFlag(flag reg) reg {
 	return e.broadcastGeneral(all, asm.VPBROADCASTD)
 }
 
-// makeFlag computes a scalar bool in a general register.
-func (e *emitter) makeFlag(n *node) reg {
+// MakeFlag computes a scalar bool in a general register.
+func (e *emitter) MakeFlag(n *node) reg {
 	switch {
 	case n.Kind == loop.KindConst:
 		return e.gImm(asm.MOV, int64(n.Bits))
 	case n.Kind == loop.KindLoad:
-		return e.loadGeneral(n)
+		return e.LoadGeneral(n)
 	case n.Kind != loop.KindApply:
-		return e.flagFromMask(e.maskOf(n, 0))
+		return e.flagFromMask(e.MaskOf(n, 0))
 	}
 	a := n.Operands
 	switch {
 	case n.Op == ir.And:
-		return e.gTied(asm.AND, r(e.flag(a[0])), r(e.flag(a[1])))
+		return e.gTied(asm.AND, r(e.Flag(a[0])), r(e.Flag(a[1])))
 	case n.Op == ir.Or:
-		return e.gTied(asm.OR, r(e.flag(a[0])), r(e.flag(a[1])))
+		return e.gTied(asm.OR, r(e.Flag(a[0])), r(e.Flag(a[1])))
 	case n.Op == ir.Xor:
-		return e.gTied(asm.XOR, r(e.flag(a[0])), r(e.flag(a[1])))
+		return e.gTied(asm.XOR, r(e.Flag(a[0])), r(e.Flag(a[1])))
 	case (n.Op == ir.Less || n.Op == ir.Equal) && a[0].DType == ir.I64:
 		cc := asm.EQ
 		if n.Op == ir.Less {
 			cc = asm.LT
 		}
-		x, y := e.general(a[0]), e.generalOrImm(a[1])
+		x, y := e.General(a[0]), e.generalOrImm(a[1])
 		e.cmp(x, y)
 		return e.g(asm.MOVZX8, r(e.g(asm.SET(cc))))
 	case n.Op == ir.Cast && a[0].DType == ir.I64:
 		return e.notZeroFlag(a[0])
 	}
-	return e.flagFromMask(e.maskOf(n, 0))
+	return e.flagFromMask(e.MaskOf(n, 0))
 }
 
 func (e *emitter) notZeroFlag(a *node) reg {
-	x := e.general(a)
+	x := e.General(a)
 	e.do(asm.TEST, r(x), r(x))
 	return e.g(asm.MOVZX8, r(e.g(asm.SET(asm.NE))))
 }

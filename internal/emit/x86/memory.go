@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -12,36 +13,36 @@ func (e *emitter) foldable(n *node, u int) bool {
 	if n.Kind != loop.KindLoad || len(n.Operands) != 1 || n.Readers != 1 || n.DType.Size() != 4 {
 		return false
 	}
-	if !e.inVector() || e.lanes.tail(u) != 0 || e.depth(n.Deps) < e.at || !e.varies(n.Operands[0]) {
+	if !e.InVector() || e.Lanes.Tail(u) != 0 || e.Depth(n.Deps) < e.At || !e.Varies(n.Operands[0]) {
 		return false
 	}
-	a := e.accessOf(n.Operands[0])
-	return a.unit()
+	a := e.AccessOf(n.Operands[0])
+	return a.Unit()
 }
 
 func (e *emitter) foldLoad(n *node, u int) (operand, bool) {
 	if !e.foldable(n, u) {
 		return operand{}, false
 	}
-	return e.address(n.Param, e.accessOf(n.Operands[0]), u), true
+	return e.address(n.Param, e.AccessOf(n.Operands[0]), u), true
 }
 
 // load reads lanes of 32 bits, widening narrow types.
 func (e *emitter) load(n *node, u int) reg {
-	if !e.varies(n) {
+	if !e.Varies(n) {
 		return e.loadScalar(n)
 	}
-	a := e.accessOf(n.Operands[0])
-	k := e.lanes.tail(u)
+	a := e.AccessOf(n.Operands[0])
+	k := e.Lanes.Tail(u)
 	if len(n.Operands) == 2 {
-		k = e.within(e.maskOf(n.Operands[1], u), k)
+		k = e.within(e.MaskOf(n.Operands[1], u), k)
 	}
 	switch {
-	case e.stopped():
+	case e.Stopped():
 		return 0
-	case !a.lane:
+	case !a.Lane:
 		return e.loadSame(n, k)
-	case a.unit():
+	case a.Unit():
 		return e.loadLanes(n.DType, e.address(n.Param, a, u), k)
 	}
 	return e.gather(n, a, u, k)
@@ -49,7 +50,7 @@ func (e *emitter) load(n *node, u int) reg {
 
 // within is condition k where tail holds, which may be 0 for everywhere.
 func (e *emitter) within(k, tail reg) reg {
-	if tail == 0 || e.stopped() {
+	if tail == 0 || e.Stopped() {
 		return k
 	}
 	return e.combineMask(ir.And, k, tail)
@@ -59,7 +60,7 @@ func (e *emitter) within(k, tail reg) reg {
 func (e *emitter) loadSame(n *node, k reg) reg {
 	if e.isa == AVX2 || n.DType.Size() != 4 || len(n.Operands) == 1 {
 		if len(n.Operands) == 2 {
-			e.needOneLane("a conditional load of one %v", n.DType)
+			e.NeedOneLane("a conditional load of one %v", n.DType)
 			return 0
 		}
 		return e.loadScalar(n)
@@ -84,7 +85,7 @@ var (
 func (e *emitter) loadLanes(d ir.DType, m operand, k reg) reg {
 	op, ok := loadOps[d]
 	if !ok {
-		e.needOneLane("loads of %v", d)
+		e.NeedOneLane("loads of %v", d)
 		return 0
 	}
 	var x reg
@@ -96,7 +97,7 @@ func (e *emitter) loadLanes(d ir.DType, m operand, k reg) reg {
 	case d.Size() == 4:
 		return e.v(asm.VMASKMOVPS, r(k), m)
 	default:
-		e.needOneLane("conditional loads of %v", d)
+		e.NeedOneLane("conditional loads of %v", d)
 		return 0
 	}
 	if d == ir.BF16 {
@@ -111,16 +112,16 @@ func (e *emitter) loadScalar(n *node) reg {
 	if len(n.Operands) == 1 {
 		return e.loadOne(n.DType, e.element(n))
 	}
-	flag := e.flag(n.Operands[1])
+	flag := e.Flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
-	x := e.newReg(vec)
+	x := e.NewReg(vec)
 	in := e.slab.new()
 	in.kind, in.dst = zeroing, x
-	e.add(in)
+	e.Add(in)
 	e.do(asm.TEST, r(flag), r(flag))
 	e.jumpIf(asm.EQ, skip)
-	e.move(x, e.loadOne(n.DType, m))
+	e.Move(x, e.loadOne(n.DType, m))
 	e.label(skip)
 	return x
 }
@@ -143,45 +144,45 @@ func (e *emitter) loadOne(d ir.DType, m operand) reg {
 	case ir.BF16:
 		return e.vImm(asm.VPSLLD, 16, r(e.broadcastGeneral(e.g(asm.MOVZX16, m), asm.VPBROADCASTD)))
 	}
-	e.unsupported("loads of %v", d)
+	e.Unsupported("loads of %v", d)
 	return 0
 }
 
 // loadMask reads bools.
 func (e *emitter) loadMask(n *node, u int) reg {
-	if !e.varies(n) {
-		return e.maskFromFlag(e.flag(n))
+	if !e.Varies(n) {
+		return e.maskFromFlag(e.Flag(n))
 	}
 	return e.maskFromLanes(e.load(n, u))
 }
 
-// loadGeneral reads a scalar integer or bool; 0 where its condition is false.
-func (e *emitter) loadGeneral(n *node) reg {
+// LoadGeneral reads a scalar integer or bool; 0 where its condition is false.
+func (e *emitter) LoadGeneral(n *node) reg {
 	if len(n.Operands) == 1 {
 		return e.widenedLoad(n.DType, e.element(n))
 	}
-	flag := e.flag(n.Operands[1])
+	flag := e.Flag(n.Operands[1])
 	m := e.element(n)
 	skip := e.a.NewLabel()
-	x := e.newReg(gpr)
-	e.move(x, e.gImm(asm.MOV, 0))
+	x := e.NewReg(gpr)
+	e.Move(x, e.gImm(asm.MOV, 0))
 	e.do(asm.TEST, r(flag), r(flag))
 	e.jumpIf(asm.EQ, skip)
-	e.move(x, e.widenedLoad(n.DType, m))
+	e.Move(x, e.widenedLoad(n.DType, m))
 	e.label(skip)
 	return x
 }
 
 // gather reads 32-bit elements that do not lie one after the other.
-func (e *emitter) gather(n *node, a access, u int, k reg) reg {
+func (e *emitter) gather(n *node, a native.Access, u int, k reg) reg {
 	if e.isa == AVX2 || n.DType.Size() != 4 {
-		e.needOneLane("gathers of %v", n.DType)
+		e.NeedOneLane("gathers of %v", n.DType)
 		return 0
 	}
 	if k == 0 {
-		k = e.constMask(true)
+		k = e.ConstMask(true)
 	}
-	if index, ok := e.laneOffsets(a.stride); ok {
+	if index, ok := e.laneOffsets(a.Stride); ok {
 		m := e.address(n.Param, a, u)
 		m = e.vectorIndex(m, index, 4)
 		return e.gatherInto(asm.VGATHERDPS, e.zero(), k, m)
@@ -189,7 +190,7 @@ func (e *emitter) gather(n *node, a access, u int, k reg) reg {
 	wide := e.wideVec(n.Operands[0], u)
 	var half [2]reg
 	for i := range half {
-		m := operand{kind: memOperand, reg: e.word(e.layout.Params + n.Param), index: wide[i], scale: 4, byVec: true}
+		m := operand{kind: memOperand, reg: e.Word(e.Layout.Params + n.Param), index: wide[i], scale: 4, byVec: true}
 		half[i] = e.gatherInto(asm.VGATHERQPS, e.zero(), e.maskHalf(k, i), m)
 	}
 	return e.joinHalves(half[0], half[1])
@@ -197,11 +198,11 @@ func (e *emitter) gather(n *node, a access, u int, k reg) reg {
 
 // gatherInto clears its mask as it goes, so it gets a copy.
 func (e *emitter) gatherInto(op asm.Op, old, k reg, m operand) reg {
-	own := e.newReg(mask)
-	e.move(own, k)
+	own := e.NewReg(mask)
+	e.Move(own, k)
 	in := e.inst(op, vec, []operand{r(old), m})
 	in.mask, in.tied, in.early = own, true, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // maskHalf is the mask of the low or high half of the lanes.
@@ -211,5 +212,5 @@ func (e *emitter) maskHalf(k reg, half int) reg {
 	}
 	in := e.inst(asm.KSHIFTRW, mask, []operand{r(k)})
 	in.imm, in.hasImm = 8, true
-	return e.add(in).dst
+	return e.Add(in).dst
 }

@@ -28,13 +28,13 @@ func (e *emitter) startPartials(l *loop.Loop, sums []*loop.Acc, copies int) map[
 			return all
 		}
 		for range copies {
-			p.vals = append(p.vals, e.fresh(id))
+			p.vals = append(p.vals, e.Fresh(id))
 		}
 		if isExtreme(s) {
 			if before := e.sameOperand(l, s); before != nil && all[before.Local] != nil {
 				p.nan, p.told = all[before.Local].nan, s
 			} else {
-				p.nan = e.fresh(val{e.constMask(false)})[0]
+				p.nan = e.Fresh(val{e.ConstMask(false)})[0]
 			}
 		}
 		all[s.Local] = p
@@ -55,7 +55,7 @@ func (e *emitter) sameOperand(l *loop.Loop, s *loop.Acc) *loop.Acc {
 		return nil
 	}
 	before, ok := l.Body[at-1].(*loop.Acc)
-	if !ok || !isExtreme(before) || e.graph.Node(before.Value) != e.graph.Node(s.Value) {
+	if !ok || !isExtreme(before) || e.Graph.Node(before.Value) != e.Graph.Node(s.Value) {
 		return nil
 	}
 	return before
@@ -65,14 +65,14 @@ func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
 	bits, ok := native.Identity(op, d)
 	switch {
 	case d == ir.Bool:
-		return val{e.constMask(op == ir.And)}, op == ir.And || op == ir.Or
+		return val{e.ConstMask(op == ir.And)}, op == ir.And || op == ir.Or
 	case d == ir.I64:
 		if e.isa == AVX2 {
 			return val{}, false
 		}
 		x := e.constant(bits, 8)
 		return val{x, x}, ok
-	case !computable(d):
+	case !native.Computable(d):
 		return val{}, false
 	}
 	return val{e.constant(bits, 4)}, ok
@@ -95,9 +95,9 @@ func (e *emitter) orIdentity(op ir.Op, d ir.DType, k reg, v val) val {
 // reduce folds the lanes of p and combines them with the local.
 func (e *emitter) reduce(l *loop.Local, p *partials) {
 	d := l.DType
-	home := e.locals[l]
+	home := e.Locals[l]
 	if home == nil || p == nil {
-		e.unsupported("local %s is accumulated before it is set", l.Name)
+		e.Unsupported("local %s is accumulated before it is set", l.Name)
 		return
 	}
 	vals := p.vals
@@ -110,15 +110,15 @@ func (e *emitter) reduce(l *loop.Local, p *partials) {
 		vals = next
 	}
 	total := e.foldLanes(p, d, vals[0])
-	if e.stopped() {
+	if e.Stopped() {
 		return
 	}
 	if p.nan != 0 {
 		nan := r(e.constant(uint64(f32bits(float32(math.NaN()))), 4))
 		total[0] = e.blend(e.foldMask(ir.Or, p.nan), nan, total[0])
 	}
-	e.assign(home.vals[0], e.combineScalar(p.op, d, home.vals[0], total), true)
-	e.changed(deps{Locals: native.BitOf(e.graph, e.graph.Locals, l)})
+	e.Assign(home.Vals[0], e.combineScalar(p.op, d, home.Vals[0], total), true)
+	e.Changed(deps{Locals: native.BitOf(e.Graph, e.Graph.Locals, l)})
 }
 
 // foldLanes combines all lanes; the result fills the register, or for i64 is in

@@ -63,7 +63,7 @@ func (e *emitter) scale(x reg, n operand) reg {
 
 // shiftGeneral shifts; a count from 64 on, or below 0, gives 0.
 func (e *emitter) shiftGeneral(op ir.Op, a, b *node) reg {
-	x, count := e.general(a), e.general(b)
+	x, count := e.General(a), e.General(b)
 	ins := asm.SARX
 	if op == ir.Shl {
 		ins = asm.SHLX

@@ -1,48 +1,22 @@
 package x86
 
 import (
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// store writes a value, of each lane or of the one there is.
-func (e *emitter) store(s *loop.Store, u int) {
-	index, value := e.graph.Node(s.Index), e.graph.Node(s.Value)
-	var valid *node
-	if s.Valid != nil {
-		valid = e.graph.Node(s.Valid)
-	}
-	if e.inVector() {
-		e.storeVector(s.Param, index, value, valid, u)
-	} else {
-		e.storeScalar(s.Param, index, value, valid)
-	}
-	e.changed(deps{Params: e.graph.ParamBit(s.Param)})
-}
-
-// uncast returns the operand of a cast to a narrower type that the store does
-// by itself: the value is not needed rounded in lanes.
-func uncast(n *node) *node {
-	if n.Kind != loop.KindApply || n.Op != ir.Cast || n.Readers > 1 {
-		return n
-	}
-	from, to := n.Operands[0].DType, n.DType
-	if from == to.Compute() && from != to && (from == ir.F32 || from.IsInt()) {
-		return n.Operands[0]
-	}
-	return n
-}
-
-func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
-	d := e.k.Params[param].DType
-	k := e.lanes.tail(u)
+// StoreVector writes the lanes of copy u.
+func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
+	d := e.Kernel.Params[param].DType
+	k := e.Lanes.Tail(u)
 	if valid != nil {
-		k = e.within(e.maskOf(valid, u), k)
+		k = e.within(e.MaskOf(valid, u), k)
 	}
-	a := e.accessOf(index)
-	if !a.lane {
-		e.needOneLane("a store to one element by several lanes")
+	a := e.AccessOf(index)
+	if !a.Lane {
+		e.NeedOneLane("a store to one element by several lanes")
 		return
 	}
 	if d == ir.I64 {
@@ -50,23 +24,23 @@ func (e *emitter) storeVector(param int, index, value, valid *node, u int) {
 		return
 	}
 	var x reg
-	cuts := a.unit() && e.storeCuts(value)
+	cuts := a.Unit() && e.storeCuts(value)
 	switch {
 	case d == ir.Bool:
-		x = e.maskOf(value, u)
+		x = e.MaskOf(value, u)
 	case cuts:
 		x = e.floatToUnsigned(value.Operands[0], u)
 	default:
-		x = e.vec(uncast(value), u)
+		x = e.vec(value.Uncast(), u)
 	}
-	if e.stopped() {
+	if e.Stopped() {
 		return
 	}
 	if cuts {
 		e.do(cutStores[d], e.address(param, a, u), r(x)).mask = k
 		return
 	}
-	if !a.unit() {
+	if !a.Unit() {
 		e.scatter(param, index, a, x, k, u)
 		return
 	}
@@ -103,7 +77,7 @@ func (e *emitter) storeLanes(d ir.DType, m operand, x, k reg) {
 	}
 	op, ok := storeOps[d]
 	if !ok {
-		e.needOneLane("stores of %v", d)
+		e.NeedOneLane("stores of %v", d)
 		return
 	}
 	e.do(op, m, r(x)).mask = k
@@ -116,7 +90,7 @@ func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
 		return
 	}
 	if k != 0 {
-		e.needOneLane("conditional stores of %v", d)
+		e.NeedOneLane("conditional stores of %v", d)
 		return
 	}
 	switch d {
@@ -131,57 +105,57 @@ func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
 	case ir.I8, ir.U8:
 		e.do(asm.VMOVQ, m, r(e.lowBytes(x)))
 	default:
-		e.needOneLane("stores of %v", d)
+		e.NeedOneLane("stores of %v", d)
 	}
 }
 
 // scatter writes 32-bit lanes that do not lie one after the other.
-func (e *emitter) scatter(param int, index *node, a access, x, k reg, u int) {
-	if e.isa == AVX2 || e.k.Params[param].DType.Size() != 4 {
-		e.needOneLane("scatters of %v", e.k.Params[param].DType)
+func (e *emitter) scatter(param int, index *node, a native.Access, x, k reg, u int) {
+	if e.isa == AVX2 || e.Kernel.Params[param].DType.Size() != 4 {
+		e.NeedOneLane("scatters of %v", e.Kernel.Params[param].DType)
 		return
 	}
 	if k == 0 {
-		k = e.constMask(true)
+		k = e.ConstMask(true)
 	}
-	if offsets, ok := e.laneOffsets(a.stride); ok {
+	if offsets, ok := e.laneOffsets(a.Stride); ok {
 		e.scatterFrom(asm.VSCATTERDPS, e.vectorIndex(e.address(param, a, u), offsets, 4), x, k)
 		return
 	}
 	wide := e.wideVec(index, u)
 	for i := range wide {
-		m := operand{kind: memOperand, reg: e.word(e.layout.Params + param), index: wide[i], scale: 4, byVec: true}
+		m := operand{kind: memOperand, reg: e.Word(e.Layout.Params + param), index: wide[i], scale: 4, byVec: true}
 		e.scatterFrom(asm.VSCATTERQPS, m, e.half(x, i), e.maskHalf(k, i))
 	}
 }
 
 // scatterFrom gives the instruction, which clears its mask, one of its own.
 func (e *emitter) scatterFrom(op asm.Op, m operand, x, k reg) {
-	own := e.newReg(mask)
-	e.move(own, k)
+	own := e.NewReg(mask)
+	e.Move(own, k)
 	in := e.inst(op, classes, []operand{m, r(x)})
 	in.mask = own
-	e.add(in)
+	e.Add(in)
 }
 
-// storeScalar writes one element, unless valid is false.
-func (e *emitter) storeScalar(param int, index, value, valid *node) {
-	d := e.k.Params[param].DType
+// StoreScalar writes one element, unless valid is false.
+func (e *emitter) StoreScalar(param int, index, value, valid *node) {
+	d := e.Kernel.Params[param].DType
 	var flag reg
 	if valid != nil {
-		flag = e.flag(valid)
+		flag = e.Flag(valid)
 	}
 	var x reg
 	switch d {
 	case ir.I64:
-		x = e.general(value)
+		x = e.General(value)
 	case ir.Bool:
-		x = e.flag(value)
+		x = e.Flag(value)
 	default:
-		x = e.vec(uncast(value), 0)
+		x = e.vec(value.Uncast(), 0)
 	}
-	m := e.pointer(param, e.graph.PolyOf(index))
-	if e.stopped() {
+	m := e.pointer(param, e.Graph.PolyOf(index))
+	if e.Stopped() {
 		return
 	}
 	skip := e.a.NewLabel()
@@ -208,10 +182,10 @@ func (e *emitter) storeOne(d ir.DType, m operand, x reg) {
 	case ir.F16:
 		in := e.inst(asm.VCVTPS2PH, vec, []operand{r(x)})
 		in.hasImm, in.len = true, asm.L128
-		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(e.add(in).dst))))
+		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(e.Add(in).dst))))
 	case ir.BF16:
 		e.do(asm.MOVW, m, r(e.g(asm.VMOVD, r(e.roundToBF16(x)))))
 	default:
-		e.unsupported("stores of %v", d)
+		e.Unsupported("stores of %v", d)
 	}
 }

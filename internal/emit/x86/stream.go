@@ -59,12 +59,12 @@ func (e *emitter) accumulates(l *loop.Loop, copies int) {
 // onlyWritten are the params that the kernel writes and never reads.
 func (e *emitter) onlyWritten() uint64 {
 	var read, written uint64
-	for _, n := range e.graph.ByKey {
+	for _, n := range e.Graph.ByKey {
 		read |= n.Deps.Params
 	}
-	for i, p := range e.k.Params {
+	for i, p := range e.Kernel.Params {
 		if p.Use == loop.Write {
-			written |= e.graph.ParamBit(i)
+			written |= e.Graph.ParamBit(i)
 		}
 	}
 	return written &^ read
@@ -72,15 +72,15 @@ func (e *emitter) onlyWritten() uint64 {
 
 // mayStream tells whether the copies of a full register at access a, whose lanes
 // lie one after the other, are whole lines if the param begins at one.
-func (e *emitter) mayStream(param int, a access) bool {
-	bit := e.graph.ParamBit(param)
-	if e.streamable&bit == 0 || e.lanes.copies*e.wide()%lineElems != 0 {
+func (e *emitter) mayStream(param int, a native.Access) bool {
+	bit := e.Graph.ParamBit(param)
+	if e.streamable&bit == 0 || e.Lanes.Copies*e.wide()%lineElems != 0 {
 		return false
 	}
-	lane := e.scopes[e.lanes.level].loop
-	rest := a.index.Plus(native.Atom(e.graph.Node(lane.Var.Ref())), -1)
+	lane := e.Scopes[e.Lanes.Level].Loop
+	rest := a.Index.Plus(native.Atom(e.Graph.Node(lane.Var.Ref())), -1)
 	if lane.Lo != nil {
-		rest = rest.Plus(e.graph.PolyOf(e.graph.Node(lane.Lo)), 1)
+		rest = rest.Plus(e.Graph.PolyOf(e.Graph.Node(lane.Lo)), 1)
 	}
 	if !rest.MultipleOf(lineElems) {
 		return false

@@ -13,12 +13,13 @@ import (
 type (
 	node  = native.Node
 	deps  = native.Deps
-	graph = native.Graph
 	poly  = native.Poly
 	mono  = native.Mono
 	reg   = native.Reg
+	val   = native.Val
 	class = native.Class
-	vreg  = native.VReg[*inst]
+	block = native.Block[*inst]
+	item  = native.Item[*inst]
 )
 
 const (
@@ -101,14 +102,6 @@ type inst struct {
 	imm    int64
 }
 
-// block is a list of instructions and blocks.
-type block struct{ items []item }
-
-type item struct {
-	in  *inst
-	sub *block
-}
-
 // instSlab hands out instructions in bulk.
 type instSlab struct{ free []inst }
 
@@ -119,18 +112,6 @@ func (s *instSlab) new() *inst {
 	in := &s.free[0]
 	s.free = s.free[1:]
 	return in
-}
-
-// flatten lays the tree out in order.
-func (b *block) flatten(to []*inst) []*inst {
-	for _, it := range b.items {
-		if it.sub != nil {
-			to = it.sub.flatten(to)
-			continue
-		}
-		to = append(to, it.in)
-	}
-	return to
 }
 
 // Result is the register that in writes, or 0.

@@ -10,18 +10,13 @@ import (
 
 // vectorLoop emits a Vector loop: iterations of several full registers, then
 // what is left in masked registers, or one lane at a time.
-func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
-	s := e.scopes[e.top()]
-	level := e.top()
-	s.body = run
-	e.at = level
-	copies := e.chooseCopies(l, t)
+func (e *emitter) vectorLoop(l *loop.Loop, t native.Trip) {
+	copies := e.chooseCopies(t)
 	step := int64(copies * e.wide())
 	sums := native.ReducedBy(l)
 	e.accumulates(l, copies)
-	e.startAt(s.v, t)
-	main := !t.static || t.n >= step
-	rest := !t.static || t.n%step != 0
+	main := !t.Static || t.N >= step
+	rest := !t.Static || t.N%step != 0
 	outer := e.partial
 	masked := rest && e.plan[l] == maskedTail
 	if main || masked {
@@ -33,7 +28,7 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 	if masked {
 		e.maskedLoop(l, t, main, step)
 	}
-	if e.partial != nil && !e.stopped() {
+	if e.partial != nil && !e.Stopped() {
 		done := e.partial
 		e.partial = outer
 		for _, a := range sums {
@@ -47,37 +42,37 @@ func (e *emitter) vectorLoop(l *loop.Loop, t trip, run *block) {
 }
 
 // mainLoop runs full registers while there are enough iterations.
-func (e *emitter) mainLoop(l *loop.Loop, t trip, copies int) {
-	s := e.scopes[e.top()]
+func (e *emitter) mainLoop(l *loop.Loop, t native.Trip, copies int) {
+	s := e.Scopes[e.Top()]
 	step := int64(copies * e.wide())
 	end := e.a.NewLabel()
 	var limit operand
-	if t.static {
-		limit = imm(t.start + t.n - step + 1)
-	} else if t.hi.kind == noOperand {
-		limit = imm(int64(t.hi.bits) - step + 1)
+	if t.Static {
+		limit = imm(t.Start + t.N - step + 1)
+	} else if t.Hi == 0 {
+		limit = imm(t.End - step + 1)
 	} else {
-		limit = r(e.addTo(t.hi.reg, -(step - 1)))
+		limit = r(e.AddTo(t.Hi, -(step - 1)))
 	}
 	if limit.kind == noOperand && int64(int32(limit.bits)) != int64(limit.bits) {
 		limit = r(e.gImm(asm.MOV, int64(limit.bits)))
 	}
-	if !t.static {
-		e.jumpUnless(s.v, limit, end)
+	if !t.Static {
+		e.jumpUnless(s.Var, limit, end)
 	}
 	top := e.a.NewLabel()
-	once := t.static && t.n < 2*step
+	once := t.Static && t.N < 2*step
 	if !once {
 		e.mark(loopStart)
 		e.mark(alignLoop)
 		e.label(top)
 	}
-	e.withLanes(copies, 0, l)
-	if !once || !t.static || t.n%step != 0 {
-		e.step(s.v, step)
+	e.WithLanes(copies, 0)
+	if !once || !t.Static || t.N%step != 0 {
+		e.step(s.Var, step)
 	}
 	if !once {
-		e.cmp(s.v, limit)
+		e.cmp(s.Var, limit)
 		e.jumpIf(asm.LT, top)
 		e.mark(loopEnd)
 	}
@@ -86,18 +81,18 @@ func (e *emitter) mainLoop(l *loop.Loop, t trip, copies int) {
 
 // maskedLoop runs what mainLoop left, a register at a time, with a mask of the
 // lanes below the end.
-func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool, step int64) {
-	s := e.scopes[e.top()]
+func (e *emitter) maskedLoop(l *loop.Loop, t native.Trip, main bool, step int64) {
+	s := e.Scopes[e.Top()]
 	w := int64(e.wide())
 	end := e.a.NewLabel()
-	if !t.static && main {
-		e.jumpUnless(s.v, t.hi, end)
+	if !t.Static && main {
+		e.jumpUnless(s.Var, endOf(t), end)
 	}
 	left := int64(math.MaxInt64)
-	if t.static {
-		left = t.n
+	if t.Static {
+		left = t.N
 		if main {
-			left = t.n % step
+			left = t.N % step
 		}
 	}
 	once := left <= w
@@ -109,17 +104,17 @@ func (e *emitter) maskedLoop(l *loop.Loop, t trip, main bool, step int64) {
 	var k reg
 	switch {
 	case e.isa == AVX2:
-		count := e.broadcastGeneral(e.difference(t.hi, s.v), asm.VPBROADCASTD)
+		count := e.broadcastGeneral(e.difference(endOf(t), s.Var), asm.VPBROADCASTD)
 		k = e.v(asm.VPCMPGTD, r(count), r(e.laneNumbers(1)))
 	case once:
 		k = e.kmask(asm.KMOVW, r(e.gImm(asm.MOV, 1<<left-1)))
 	default:
-		k = e.kmask(asm.KMOVW, r(e.lowBits(e.difference(t.hi, s.v))))
+		k = e.kmask(asm.KMOVW, r(e.lowBits(e.difference(endOf(t), s.Var))))
 	}
-	e.withLanes(1, k, l)
+	e.WithLanes(1, k)
 	if !once {
-		e.step(s.v, w)
-		e.cmp(s.v, t.hi)
+		e.step(s.Var, w)
+		e.cmp(s.Var, endOf(t))
 		e.jumpIf(asm.LT, top)
 		e.mark(loopEnd)
 	}
@@ -141,29 +136,13 @@ func (e *emitter) difference(hi operand, v reg) reg {
 	return e.gTied(asm.SUB, hi, r(v))
 }
 
-// withLanes emits the body of a Vector loop for so many registers a value.
-func (e *emitter) withLanes(copies int, tail reg, l *loop.Loop) {
-	s := e.scopes[e.top()]
-	s.inside = memo{}
-	bound, locals := len(e.bound), e.laneLocal
-	e.lanes = lanes{level: e.top(), copies: copies, mask: tail}
-	e.stmts(l.Body)
-	e.lanes = lanes{}
-	e.laneLocal = locals
-	e.forget(bound)
-	s.inside = memo{}
-}
-
 // laneByLane runs what mainLoop left as scalars.
-func (e *emitter) laneByLane(l *loop.Loop, t trip, main bool) {
-	s := e.scopes[e.top()]
+func (e *emitter) laneByLane(l *loop.Loop, t native.Trip, main bool) {
+	s := e.Scopes[e.Top()]
 	end := e.a.NewLabel()
-	if !t.static && main {
-		e.jumpUnless(s.v, t.hi, end)
+	if !t.Static && main {
+		e.jumpUnless(s.Var, endOf(t), end)
 	}
-	s.inside = memo{}
-	bound := len(e.bound)
-	e.serialLoop(l, t, true)
-	e.forget(bound)
+	e.ByOne(func() { e.serialLoop(l, t, true) })
 	e.label(end)
 }

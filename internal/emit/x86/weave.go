@@ -17,26 +17,26 @@ const leastWoven = 10
 func (e *emitter) weave(b *block, starts []int) {
 	copies := make([][]*inst, len(starts))
 	for u, at := range starts {
-		end := len(b.items)
+		end := len(b.Items)
 		if u+1 < len(starts) {
 			end = starts[u+1]
 		}
-		for _, it := range b.items[at:end] {
-			if it.in == nil || !e.weavable(it.in) {
+		for _, it := range b.Items[at:end] {
+			if it.In == nil || !e.weavable(it.In) {
 				return
 			}
-			copies[u] = append(copies[u], it.in)
+			copies[u] = append(copies[u], it.In)
 		}
 	}
 	size := e.weaveSize(copies)
 	if size == 1 || len(copies[0]) < leastWoven {
 		return
 	}
-	b.items = b.items[:starts[0]]
+	b.Items = b.Items[:starts[0]]
 	for len(copies) > 0 {
 		n := min(size, len(copies))
 		for _, in := range e.merge(copies[:n]) {
-			b.items = append(b.items, item{in: in})
+			b.Items = append(b.Items, item{In: in})
 		}
 		copies = copies[n:]
 	}
@@ -54,7 +54,7 @@ func (e *emitter) weavable(in *inst) bool {
 	switch {
 	case in.dst == 0:
 		return in.n > 0 && in.src[0].kind == memOperand // a store
-	case e.vregs[in.dst].Class == gpr:
+	case e.Regs[in.dst].Class == gpr:
 		return in.op == asm.LEA || in.op == asm.MOV
 	}
 	return true
@@ -82,17 +82,17 @@ func (e *emitter) pressure(copies [][]*inst, c class) (own, shared int) {
 	for u, code := range copies {
 		for i, in := range code {
 			in.Uses(func(x reg) {
-				if e.vregs[x].Class != c {
+				if e.Regs[x].Class != c {
 					return
 				}
 				l := lives[x]
 				if l == nil || l.copy != u {
-					longer[x] = e.vregs[x].Anew == nil // made before, or by another copy
+					longer[x] = e.Regs[x].Anew == nil // made before, or by another copy
 					return
 				}
 				l.last = i
 			})
-			if d := in.dst; d != 0 && e.vregs[d].Class == c && lives[d] == nil {
+			if d := in.dst; d != 0 && e.Regs[d].Class == c && lives[d] == nil {
 				lives[d] = &life{i, i, u}
 			}
 		}

@@ -2,6 +2,7 @@ package x86
 
 import (
 	"encoding/binary"
+	"github.com/sinterml/sinter/internal/emit/native"
 
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
@@ -14,7 +15,7 @@ import (
 // wideLanes computes an i64 that differs from lane to lane.
 func (e *emitter) wideLanes(n *node, u int) val {
 	if e.isa == AVX2 {
-		e.needOneLane("i64 lanes")
+		e.NeedOneLane("i64 lanes")
 		return val{}
 	}
 	switch n.Kind {
@@ -27,7 +28,7 @@ func (e *emitter) wideLanes(n *node, u int) val {
 	case loop.KindApply:
 		return e.applyWide(n, u)
 	}
-	e.unsupported("i64 of kind %d", n.Kind)
+	e.Unsupported("i64 of kind %d", n.Kind)
 	return val{}
 }
 
@@ -36,8 +37,8 @@ func both(f func(i int) reg) val { return val{f(0), f(1)} }
 
 // positions is the value of the lane variable.
 func (e *emitter) positions(u int) val {
-	lane := e.graph.Node(e.scopes[e.lanes.level].loop.Var.Ref())
-	v := e.broadcastGeneral(e.sum(e.graph.PolyOf(lane)), asm.VPBROADCASTQ)
+	lane := e.Graph.Node(e.Scopes[e.Lanes.Level].Loop.Var.Ref())
+	v := e.broadcastGeneral(e.Sum(e.Graph.PolyOf(lane)), asm.VPBROADCASTQ)
 	return both(func(i int) reg { return e.v(asm.VPADDQ, r(v), r(e.wideNumbers(u*e.wide()+8*i))) })
 }
 
@@ -62,7 +63,7 @@ func (e *emitter) applyWide(n *node, u int) val {
 	case ir.Cast:
 		return e.castWide(a[0], u)
 	case ir.Where:
-		k := e.maskOf(a[0], u)
+		k := e.MaskOf(a[0], u)
 		return e.blendWide(k, e.wideVec(a[1], u), e.wideVec(a[2], u))
 	case ir.Neg:
 		x := e.wideVec(a[0], u)
@@ -72,17 +73,17 @@ func (e *emitter) applyWide(n *node, u int) val {
 		return both(func(i int) reg { return e.v(asm.VPABSQ, r(x[i])) })
 	}
 	if len(a) != 2 {
-		e.needOneLane("%v of i64", n.Op)
+		e.NeedOneLane("%v of i64", n.Op)
 		return val{}
 	}
 	x, y := e.wideVec(a[0], u), e.wideVec(a[1], u)
-	if e.stopped() {
+	if e.Stopped() {
 		return val{}
 	}
 	switch n.Op {
 	case ir.IDiv, ir.Mod:
 		if !e.exactAsDouble(a[0]) || !e.exactAsDouble(a[1]) {
-			e.needOneLane("%v of i64", n.Op)
+			e.NeedOneLane("%v of i64", n.Op)
 			return val{}
 		}
 		return both(func(i int) reg { return e.divideWide(n.Op, x[i], y[i]) })
@@ -106,7 +107,7 @@ var wideOps = map[ir.Op]asm.Op{
 func (e *emitter) combineWide(op ir.Op, x, y val) val {
 	o, ok := wideOps[op]
 	if !ok || e.isa == AVX2 {
-		e.needOneLane("%v of i64", op)
+		e.NeedOneLane("%v of i64", op)
 		return val{}
 	}
 	var z val
@@ -138,7 +139,7 @@ func (e *emitter) exactAsDouble(n *node) bool {
 // magnitude bounds |n| by the bounds of loops and sizes.
 func (e *emitter) magnitude(n *node) (int64, bool) {
 	bound := ir.N(0)
-	for _, m := range e.graph.PolyOf(n).Monos {
+	for _, m := range e.Graph.PolyOf(n).Monos {
 		part := ir.N(int(max(m.Coef, -m.Coef)))
 		for _, a := range m.Atoms {
 			hi, ok := e.atomMagnitude(a)
@@ -149,7 +150,7 @@ func (e *emitter) magnitude(n *node) (int64, bool) {
 		}
 		bound = bound.Add(part)
 	}
-	c := e.graph.PolyOf(n).C
+	c := e.Graph.PolyOf(n).C
 	hi, _ := bound.Plus(int(max(c, -c))).Const()
 	return int64(hi), true
 }
@@ -160,9 +161,9 @@ func (e *emitter) atomMagnitude(a *node) (int64, bool) {
 		_, hi := a.Size.Bounds()
 		return hi, true
 	case loop.KindVar:
-		for _, s := range e.scopes[1:] {
-			if s.loop.Var == a.Var && s.loop.Lo == nil {
-				return e.graph.PolyOf(e.graph.Node(s.loop.Hi)).Upper()
+		for _, s := range e.Scopes[1:] {
+			if s.Loop.Var == a.Var && s.Loop.Lo == nil {
+				return e.Graph.PolyOf(e.Graph.Node(s.Loop.Hi)).Upper()
 			}
 		}
 	case loop.KindApply:
@@ -181,7 +182,7 @@ func (e *emitter) atomMagnitude(a *node) (int64, bool) {
 }
 
 func (e *emitter) compareWide(op ir.Op, x, y val) reg {
-	if e.stopped() {
+	if e.Stopped() {
 		return 0
 	}
 	pred := asm.IntEQ
@@ -196,7 +197,7 @@ func (e *emitter) blendWide(k reg, yes, no val) val {
 	return both(func(i int) reg {
 		in := e.inst(asm.VPBLENDMQ, vec, []operand{r(no[i]), r(yes[i])})
 		in.mask = e.maskHalf(k, i)
-		return e.add(in).dst
+		return e.Add(in).dst
 	})
 }
 
@@ -212,13 +213,13 @@ func (e *emitter) castWide(a *node, u int) val {
 		x := e.vec(a, u)
 		return both(func(i int) reg { return e.v(asm.VPMOVZXDQ, r(e.half(x, i))) })
 	case ir.Bool:
-		k := e.maskOf(a, u)
+		k := e.MaskOf(a, u)
 		return both(func(i int) reg { return e.vZero(e.maskHalf(k, i), asm.VPBROADCASTQ, bits64(1)) })
 	case ir.F32:
 		x := e.vec(a, u)
 		return both(func(i int) reg { return e.floatToWide(e.half(x, i)) })
 	}
-	e.needOneLane("cast of %v to i64", a.DType)
+	e.NeedOneLane("cast of %v to i64", a.DType)
 	return val{}
 }
 
@@ -231,25 +232,25 @@ func (e *emitter) floatToWide(x reg) reg {
 	y := e.vZero(number, asm.VCVTTPD2QQ, r(d))
 	in := e.inst(asm.VPBLENDMQ, vec, []operand{r(y), bits64(1<<63 - 1)})
 	in.mask = big
-	return e.add(in).dst
+	return e.Add(in).dst
 }
 
 // clampWide is clampIndex in lanes; the lanes outside the tail do not count.
 func (e *emitter) clampWide(n *node, u int) val {
 	x := e.wideVec(n.Operands[0], u)
-	if e.stopped() {
+	if e.Stopped() {
 		return val{}
 	}
-	size := e.broadcastGeneral(e.sum(e.graph.DimPoly(n.Size)), asm.VPBROADCASTQ)
+	size := e.broadcastGeneral(e.Sum(e.Graph.DimPoly(n.Size)), asm.VPBROADCASTQ)
 	last := e.v(asm.VPMAXSQ, r(e.v(asm.VPADDQ, r(size), bits64(1<<64-1))), r(e.zero()))
 	lo := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[0]), r(size))
 	hi := e.compare(asm.VPCMPUQ, asm.IntGE, r(x[1]), r(size))
-	bad := e.within(e.kmask(asm.KUNPCKBW, r(hi), r(lo)), e.lanes.tail(u))
+	bad := e.within(e.kmask(asm.KUNPCKBW, r(hi), r(lo)), e.Lanes.Tail(u))
 	e.do(asm.KORTESTW, r(bad), r(bad))
 	fine := e.a.NewLabel()
 	e.jumpIf(asm.EQ, fine)
 	one := e.gImm(asm.MOV, 1)
-	e.do(asm.MOV, operand{kind: memOperand, reg: e.word(e.layout.Status), disp: int32(8 * n.Slot)}, r(one))
+	e.do(asm.MOV, operand{kind: memOperand, reg: e.Word(e.Layout.Status), disp: int32(8 * n.Slot)}, r(one))
 	e.label(fine)
 	return both(func(i int) reg {
 		return e.v(asm.VPMINSQ, r(e.v(asm.VPMAXSQ, r(x[i]), r(e.zero()))), r(last))
@@ -258,15 +259,15 @@ func (e *emitter) clampWide(n *node, u int) val {
 
 // loadWide reads i64 lanes.
 func (e *emitter) loadWide(n *node, u int) val {
-	k := e.lanes.tail(u)
+	k := e.Lanes.Tail(u)
 	if len(n.Operands) == 2 {
-		k = e.within(e.maskOf(n.Operands[1], u), k)
+		k = e.within(e.MaskOf(n.Operands[1], u), k)
 	}
-	if e.stopped() {
+	if e.Stopped() {
 		return val{}
 	}
-	a := e.accessOf(n.Operands[0])
-	if a.unit() {
+	a := e.AccessOf(n.Operands[0])
+	if a.Unit() {
 		m := e.address(n.Param, a, u)
 		return both(func(i int) reg {
 			m := m
@@ -277,32 +278,32 @@ func (e *emitter) loadWide(n *node, u int) val {
 			return e.vZero(e.maskHalf(k, i), asm.VMOVUPD, m)
 		})
 	}
-	if !a.lane {
-		e.needOneLane("a conditional load of one i64")
+	if !a.Lane {
+		e.NeedOneLane("a conditional load of one i64")
 		return val{}
 	}
 	if k == 0 {
-		k = e.constMask(true)
+		k = e.ConstMask(true)
 	}
 	index := e.wideVec(n.Operands[0], u)
-	if e.stopped() {
+	if e.Stopped() {
 		return val{}
 	}
 	return both(func(i int) reg {
-		m := operand{kind: memOperand, reg: e.word(e.layout.Params + n.Param), index: index[i], scale: 8, byVec: true}
+		m := operand{kind: memOperand, reg: e.Word(e.Layout.Params + n.Param), index: index[i], scale: 8, byVec: true}
 		return e.gatherInto(asm.VPGATHERQQ, e.zero(), e.maskHalf(k, i), m)
 	})
 }
 
-func (e *emitter) storeWide(param int, index *node, a access, x val, k reg, u int) {
-	if e.stopped() {
+func (e *emitter) storeWide(param int, index *node, a native.Access, x val, k reg, u int) {
+	if e.Stopped() {
 		return
 	}
 	if e.isa == AVX2 {
-		e.needOneLane("stores of i64 lanes")
+		e.NeedOneLane("stores of i64 lanes")
 		return
 	}
-	if a.unit() {
+	if a.Unit() {
 		m := e.address(param, a, u)
 		for i := range x {
 			k := e.maskHalf(k, i)
@@ -312,14 +313,14 @@ func (e *emitter) storeWide(param int, index *node, a access, x val, k reg, u in
 		return
 	}
 	if k == 0 {
-		k = e.constMask(true)
+		k = e.ConstMask(true)
 	}
 	wide := e.wideVec(index, u)
-	if e.stopped() {
+	if e.Stopped() {
 		return
 	}
 	for i := range x {
-		m := operand{kind: memOperand, reg: e.word(e.layout.Params + param), index: wide[i], scale: 8, byVec: true}
+		m := operand{kind: memOperand, reg: e.Word(e.Layout.Params + param), index: wide[i], scale: 8, byVec: true}
 		e.scatterFrom(asm.VPSCATTERQQ, m, x[i], e.maskHalf(k, i))
 	}
 }

@@ -59,7 +59,7 @@ func (w *writer) code(list []*inst) {
 }
 
 func (w *writer) inst(in *inst) {
-	if in.dst != 0 && w.place[in.dst] == native.InMemory && w.e.vregs[in.dst].Anew == in {
+	if in.dst != 0 && w.place[in.dst] == native.InMemory && w.e.Regs[in.dst].Anew == in {
 		return // made anew at each use
 	}
 	switch in.kind {
@@ -111,14 +111,14 @@ func (w *writer) get(x reg) uint8 {
 	if p := w.place[x]; p >= 0 {
 		return uint8(p)
 	}
-	p := w.takeScratch(w.e.vregs[x].Class)
+	p := w.takeScratch(w.e.Regs[x].Class)
 	w.loadTo(p, x)
 	return p
 }
 
 // loadTo loads x, which is in memory or can be made anew, to a register.
 func (w *writer) loadTo(p uint8, x reg) {
-	v := &w.e.vregs[x]
+	v := &w.e.Regs[x]
 	if v.Anew != nil {
 		w.write(v.Anew, p, nil)
 		return
@@ -133,13 +133,13 @@ func (w *writer) slotOf(x reg) asm.M { return asm.Ptr(w.base, w.offset+int(w.slo
 // store writes the result p of an instruction back if it lives in memory.
 func (w *writer) store(x reg, p uint8) {
 	if w.place[x] == native.InMemory {
-		c := w.e.vregs[x].Class
+		c := w.e.Regs[x].Class
 		w.a.Op(slotMove[c], w.slotOf(x), phys(c, p))
 	}
 }
 
 func (w *writer) move(dst, src reg) {
-	c := w.e.vregs[dst].Class
+	c := w.e.Regs[dst].Class
 	d := w.place[dst]
 	switch {
 	case d == native.InMemory:
@@ -170,7 +170,7 @@ func (w *writer) plain(in *inst) {
 	}
 	d := uint8(0)
 	if in.dst != 0 {
-		c := w.e.vregs[in.dst].Class
+		c := w.e.Regs[in.dst].Class
 		switch p := w.place[in.dst]; {
 		case p >= 0:
 			d = uint8(p)
@@ -212,7 +212,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 		return
 	}
 	if in.dst != 0 {
-		args = append(args, register(w.e.vregs[in.dst].Class, d))
+		args = append(args, register(w.e.Regs[in.dst].Class, d))
 	}
 	for i := range in.n {
 		if i == 0 && in.tied {
@@ -220,7 +220,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 		}
 		o := &in.src[i]
 		if o.kind == regOperand {
-			args = append(args, register(w.e.vregs[o.reg].Class, srcs[i]))
+			args = append(args, register(w.e.Regs[o.reg].Class, srcs[i]))
 			continue
 		}
 		args = append(args, w.operand(o))
@@ -248,7 +248,7 @@ func (w *writer) write(in *inst, d uint8, srcs []uint8) {
 
 // fill makes a register of zeros or ones from nothing.
 func (w *writer) fill(in *inst, d uint8) {
-	switch w.e.vregs[in.dst].Class {
+	switch w.e.Regs[in.dst].Class {
 	case mask:
 		op := asm.KXORW
 		if in.kind != zeroing {
