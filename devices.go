@@ -52,7 +52,7 @@ type DeviceInfo struct {
 	// "auto" never stands for it.
 	Software bool
 	Features []string
-	DTypes   []string // number formats that products compute in
+	DTypes   []string // number formats that products compute in, as far as that was tried
 	// Alternatives are the names under which other drivers offer the same
 	// hardware.
 	Alternatives []string
@@ -201,6 +201,9 @@ func entries() []device.Entry {
 func Devices() []DeviceInfo {
 	var all []DeviceInfo
 	for _, e := range entries() {
+		if known := trial.Default().Formats(e.Kind, e.Properties); len(known) > 0 {
+			e.DTypes = known
+		}
 		all = append(all, DeviceInfo{
 			Name: e.Name, Kind: e.Kind, Description: e.Description, Vendor: e.Vendor, Driver: e.Driver, UUID: e.UUID,
 			Memory: e.Memory, Free: e.Free, Software: e.Software, Features: e.Features, DTypes: e.DTypes,

@@ -58,6 +58,7 @@ func testsOf(ctx context.Context, d device.Driver) probe.Tests {
 			return err
 		},
 		Check:   func() error { return trial.Default().Again(ctx, name, d.Name, p, opened) },
+		Formats: func() ([]string, error) { return trial.Default().TryFormats(ctx, d.Name, p, opened) },
 		Product: func() (time.Duration, error) { return trial.Default().SpeedAgain(ctx, d.Name, p, opened) },
 		Close:   func() error { return opened.Close() },
 	}

@@ -95,7 +95,6 @@ func properties(api *cu.API, d *cu.Device) device.Properties {
 		Memory:      d.Memory,
 		Free:        api.Free(d),
 		Features:    features(d),
-		DTypes:      []string{"f32"},
 	}
 }
 

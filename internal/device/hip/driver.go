@@ -107,7 +107,6 @@ func properties(d *hiprt.Device) device.Properties {
 		Memory:      d.Memory,
 		Free:        d.Free,
 		Features:    []string{arch, fmt.Sprintf("wave-%d", d.Wave), "fp64", "subnormals", "fma", "exact-division", "local-memory", "untested"},
-		DTypes:      []string{"f32"},
 	}
 }
 

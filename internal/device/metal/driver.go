@@ -85,6 +85,5 @@ func properties(d *mtl.Device) device.Properties {
 		Memory:      d.Memory,
 		Free:        d.Memory - min(d.Memory, d.Used),
 		Features:    append(features, "untested"),
-		DTypes:      []string{"f32"},
 	}
 }

@@ -129,7 +129,6 @@ func properties(d *cl.Device) device.Properties {
 		Free:        d.Free,
 		Software:    d.Software(),
 		Features:    features(d),
-		DTypes:      []string{"f32"},
 	}
 }
 

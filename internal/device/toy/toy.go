@@ -19,7 +19,7 @@ func Driver() device.Driver {
 	return device.Driver{
 		Name: "toy",
 		List: func() ([]device.Properties, error) {
-			return []device.Properties{{Description: "accelerator of Go", Vendor: "sinter", Driver: "toy 1", Software: true, DTypes: []string{"f32"}}}, nil
+			return []device.Properties{{Description: "accelerator of Go", Vendor: "sinter", Driver: "toy 1", Software: true}}, nil
 		},
 		Open: func(int) (device.Device, error) { return New() },
 	}

@@ -161,7 +161,6 @@ func properties(p *vk.Physical) device.Properties {
 		Free:        p.Free,
 		Software:    p.Software(),
 		Features:    features(p),
-		DTypes:      []string{"f32"},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // version is that of record. Files of others are asked for again.
-const version = 2
+const version = 3
 
 // record is what is kept of a kind.
 type record struct {

@@ -122,6 +122,7 @@ func (p *Prober) ask(ctx context.Context, kind string, all bool) answer {
 			r.Checked, r.Fault = true, fault
 		case !r.timed():
 			r.Untimed = fault
+		case r.Software && len(r.DTypes) == 0:
 		default:
 			continue
 		}
@@ -234,6 +235,8 @@ type message struct {
 	Loaded  []string       `json:",omitempty"` // libraries, after listing
 	Checked string         `json:",omitempty"` // the name of a device
 	Fault   string         `json:",omitempty"` // of that
+	Tried   string         `json:",omitempty"` // the name of a device
+	DTypes  []string       `json:",omitempty"` // that it computes in
 	Timed   string         `json:",omitempty"` // the name of a device
 	Start   time.Duration  `json:",omitempty"` // of that, as Product and Untimed are
 	Product time.Duration  `json:",omitempty"`
@@ -259,6 +262,9 @@ func parse(out []byte, a *answer) (ended bool) {
 			if m.Checked != "" && r.Name == m.Checked {
 				r.Checked, r.Fault = true, m.Fault
 			}
+			if m.Tried != "" && r.Name == m.Tried {
+				r.DTypes = m.DTypes
+			}
 			if m.Timed != "" && r.Name == m.Timed {
 				r.Start, r.Product, r.Untimed = m.Start, m.Product, m.Untimed
 			}
@@ -272,7 +278,8 @@ func parse(out []byte, a *answer) (ended bool) {
 // Tests are what the child does with a device, each once, in this order.
 type Tests struct {
 	Open    func(device.Entry) error
-	Check   func() error // that it computes what it should
+	Check   func() error             // that it computes what it should
+	Formats func() ([]string, error) // in which it does
 	Product func() (time.Duration, error)
 	Close   func() error
 }
@@ -312,17 +319,24 @@ func (t Tests) test(e device.Entry, listing time.Duration, send func(message) er
 		return send(message{Checked: e.Name, Fault: err.Error()})
 	}
 	timed := message{Timed: e.Name, Start: listing + time.Since(begun)}
-	err := t.Check()
-	if err != nil || e.Software {
-		m := message{Checked: e.Name}
-		if err = errors.Join(err, t.Close()); err != nil {
-			m.Fault = err.Error()
-		}
-		return send(m)
+	if err := t.Check(); err != nil {
+		return send(message{Checked: e.Name, Fault: errors.Join(err, t.Close()).Error()})
 	}
 	if err := send(message{Checked: e.Name}); err != nil {
 		return err
 	}
+	if good, err := t.Formats(); err == nil {
+		if err := send(message{Tried: e.Name, DTypes: good}); err != nil {
+			return err
+		}
+	}
+	if e.Software {
+		if err := t.Close(); err != nil {
+			return send(message{Checked: e.Name, Fault: err.Error()})
+		}
+		return nil
+	}
+	var err error
 	timed.Product, err = t.Product()
 	if err = errors.Join(err, t.Close()); err != nil {
 		timed.Product, timed.Untimed = 0, err.Error()
