@@ -40,9 +40,10 @@ type backend struct {
 }
 
 // buildOptions ask for exact arithmetic. Nothing is contracted: the program
-// says so itself.
+// says so itself. PoCL would print to standard error how many warnings it has,
+// which are about style.
 func buildOptions(d *cl.Device) string {
-	o := "-cl-std=CL1.2"
+	o := "-cl-std=CL1.2 -w"
 	if d.F32.ExactDivSqrt {
 		o += " -cl-fp32-correctly-rounded-divide-sqrt"
 	}
