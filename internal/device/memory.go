@@ -16,7 +16,7 @@ type MemoryKeeper interface {
 // before stays, and smaller requests may succeed.
 type OutOfMemoryError struct {
 	Device string
-	Size   int64 // bytes asked for
+	Size   int64 // bytes asked for; 0: the driver needed some of its own
 	MemStats
 	Limit int64 // that was set; 0: none
 	Err   error // of the driver or the system; nil where the limit is the reason
@@ -24,6 +24,9 @@ type OutOfMemoryError struct {
 
 func (e *OutOfMemoryError) Error() string {
 	text := fmt.Sprintf("no room for %s on %s, where %s are in use", bytesText(e.Size), e.Device, bytesText(e.Allocated))
+	if e.Size == 0 && e.Err != nil {
+		text = fmt.Sprintf("no room on %s for what its driver needs, where %s are in use", e.Device, bytesText(e.Allocated))
+	}
 	switch {
 	case e.Limit > 0 && e.Err == nil:
 		return fmt.Sprintf("%s of a limit of %s: use smaller batches, release results that are not needed, or raise the limit", text, bytesText(e.Limit))

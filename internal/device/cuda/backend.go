@@ -60,6 +60,11 @@ func (b *backend) Alloc(n int) (launch.Memory, error) {
 	return m, nil
 }
 
+// Cached, SetLimit and Trim are about the driver's pool of memory.
+func (b *backend) Cached() int64          { return b.context.Cached() }
+func (b *backend) SetLimit(n int64) error { return b.context.SetLimit(n) }
+func (b *backend) Trim() error            { return b.context.Trim() }
+
 // Import has everything copied: the GPU reads the host's memory at a hundredth
 // of the speed of its own.
 func (b *backend) Import([]byte) (launch.Memory, error) { return nil, nil }

@@ -11,7 +11,9 @@ import (
 // Backend is one device by way of its driver. Its methods may be called from
 // many goroutines. What happens to memory happens in the order of the calls.
 type Backend interface {
-	// Alloc makes n bytes of any contents; n is at least leastBytes.
+	// Alloc makes n bytes of any contents; n is at least leastBytes. Where an error
+	// from here, Build or Record has a method OutOfMemory() bool that returns true,
+	// package launch gives back what it holds, and tries again.
 	Alloc(n int) (Memory, error)
 	// Import has kernels read the caller's memory, which stays where it is until
 	// Close. It is nil, without an error, where the device needs a copy.
@@ -28,6 +30,15 @@ type Backend interface {
 	Build(c *Code) (Program, error)
 
 	Close() error // waits for what runs
+}
+
+// Pooled is a Backend whose driver holds memory that was closed, for later.
+type Pooled interface {
+	Cached() int64 // bytes that are held so
+	// SetLimit bounds what is in use and held together, in bytes; 0: there is no
+	// bound.
+	SetLimit(n int64) error
+	Trim() error // gives back what is held
 }
 
 // Memory is a part of a device's memory. Close frees it once nothing that was

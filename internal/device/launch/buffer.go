@@ -52,9 +52,13 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 	}
 	const widest = 8
 	if len(p) >= leastBytes && uintptr(unsafe.Pointer(unsafe.SliceData(p)))%widest == 0 {
-		mem, err := d.backend.Import(p)
+		var mem Memory
+		err := d.withRoom(len(p), func() (err error) {
+			mem, err = d.backend.Import(p)
+			return err
+		})
 		if err != nil {
-			return nil, d.refused(len(p), err)
+			return nil, err
 		}
 		if mem != nil {
 			b := &buffer{device: d, size: len(p), mem: mem, host: p}
@@ -66,7 +70,7 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.backend.Write(b.mem, 0, p); err != nil {
+	if err := d.withRoom(len(p), func() error { return d.backend.Write(b.mem, 0, p) }); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil

@@ -45,7 +45,11 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 		o.Trace("loops", w.loops.String())
 		o.Trace("code", m.source)
 	}
-	if m.program, err = d.build(code); err != nil {
+	err = d.withRoom(0, func() error {
+		m.program, err = d.build(code)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	m.info = device.Info{Kernels: len(m.functions), CodeBytes: len(m.source)}

@@ -16,17 +16,24 @@ type accounts struct {
 
 // Stats counts memory on the device.
 func (d *Device) Stats() device.MemStats {
+	held := int64(0)
+	if p, ok := d.backend.(Pooled); ok {
+		held = p.Cached()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return device.MemStats{Allocated: d.memory.used, Cached: d.memory.idle, Peak: d.memory.peak}
+	return device.MemStats{Allocated: d.memory.used, Cached: d.memory.idle + held, Peak: d.memory.peak}
 }
 
 // SetMemoryLimit bounds the memory that buffers and programs take together. What
 // they have already stays.
 func (d *Device) SetMemoryLimit(n int64) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.memory.limit = n
+	d.mu.Unlock()
+	if p, ok := d.backend.(Pooled); ok {
+		_ = p.SetLimit(n) // a device that has failed says so when it is used
+	}
 }
 
 // reserve counts n bytes that are about to be made, if the limit allows.
@@ -58,18 +65,27 @@ func (d *Device) rest(n int64) {
 	d.memory.peak = max(d.memory.peak, d.memory.used)
 }
 
-// take makes memory and counts it. What only waits for later runs goes before
-// anything is refused.
-func (d *Device) take(n int) (Memory, error) {
-	mem, err := d.tryTake(n)
-	var full *device.OutOfMemoryError
-	if !errors.As(err, &full) || full.Cached == 0 {
-		return mem, err
+// take makes memory and counts it.
+func (d *Device) take(n int) (mem Memory, err error) {
+	err = d.withRoom(n, func() error {
+		mem, err = d.tryTake(n)
+		return err
+	})
+	return mem, err
+}
+
+// withRoom does something that needs n bytes of the device, or some: 0. What only
+// waits for later runs goes before anything is refused.
+func (d *Device) withRoom(n int, do func() error) error {
+	err := d.refused(n, do())
+	full, ok := errors.AsType[*device.OutOfMemoryError](err)
+	if !ok || full.Cached == 0 {
+		return err
 	}
 	if err := d.TrimMemory(); err != nil {
-		return nil, err
+		return err
 	}
-	return d.tryTake(n)
+	return d.refused(n, do())
 }
 
 func (d *Device) tryTake(n int) (Memory, error) {
@@ -81,11 +97,15 @@ func (d *Device) tryTake(n int) (Memory, error) {
 		return mem, nil
 	}
 	d.unreserve(int64(n))
-	return nil, d.refused(n, err)
+	return nil, err
 }
 
-// refused is the error of a driver that does not give n bytes.
+// refused is the error of a driver that does not give n bytes, if that is what is
+// wrong.
 func (d *Device) refused(n int, err error) error {
+	if _, told := errors.AsType[*device.OutOfMemoryError](err); told {
+		return err
+	}
 	if lacking, ok := errors.AsType[interface {
 		error
 		OutOfMemory() bool
@@ -103,7 +123,8 @@ func (d *Device) full(n int, err error) error {
 	return e
 }
 
-// TrimMemory ends all sessions that wait for their next run.
+// TrimMemory ends all sessions that wait for their next run, and has the driver
+// give back what it holds.
 func (d *Device) TrimMemory() error {
 	d.mu.Lock()
 	var all []*module
@@ -114,6 +135,9 @@ func (d *Device) TrimMemory() error {
 	var err error
 	for _, m := range all {
 		err = errors.Join(err, m.trim())
+	}
+	if p, ok := d.backend.(Pooled); ok {
+		err = errors.Join(err, p.Trim())
 	}
 	return err
 }

@@ -118,8 +118,11 @@ func (s *session) bindKernels() error {
 	if err := s.allocStatus(slab, words); err != nil {
 		return err
 	}
-	var err error
-	if s.runs, err = m.program.Record(launches); err != nil {
+	err := m.device.withRoom(0, func() (err error) {
+		s.runs, err = m.program.Record(launches)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for i, k := range m.plan.Kernels {
@@ -201,7 +204,7 @@ func (s *session) run(b *device.Bound) error {
 		return err
 	}
 	if err := s.runs.Run(); err != nil {
-		return err
+		return s.module.device.refused(0, err)
 	}
 	return s.check(b)
 }

@@ -64,10 +64,13 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	if limit := e.Device.MaxAlloc; limit > 0 && uint64(e.Size) > limit {
-		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit: use smaller tensors", e.Device.Name, e.Size, limit)
+		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit", e.Device.Name, e.Size, limit)
 	}
-	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: use smaller batches, or close what is not needed", e.Size, e.Device.Name, e.Device.Memory)
+	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all", e.Size, e.Device.Name, e.Device.Memory)
 }
+
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *SizeError) OutOfMemory() bool { return true }
 
 func (b *backend) Alloc(n int) (launch.Memory, error) {
 	if limit := b.device.MaxAlloc; limit > 0 && uint64(n) > limit {

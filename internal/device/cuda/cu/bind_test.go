@@ -95,6 +95,9 @@ func callAll(t *testing.T, c *cu.Context, pools bool) {
 	if want := map[bool]int64{true: 700}[pools]; c.Cached() != want || c.Trim() != nil {
 		t.Errorf("cached: %d", c.Cached())
 	}
+	if err := errors.Join(c.SetLimit(1<<20), c.SetLimit(0)); err != nil {
+		t.Error(err)
+	}
 	code, err := c.Compile("fine")
 	if string(code) != "\x7fELFfine\x00" || err != nil {
 		t.Errorf("%q, %v", code, err)

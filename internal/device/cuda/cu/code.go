@@ -93,6 +93,9 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *Error) OutOfMemory() bool { return e.Code == OutOfMemory }
+
 // check is the error of a call that returned c and was not about a context.
 func check(c Code, call string) error {
 	if c == 0 {

@@ -19,6 +19,7 @@ type Context struct {
 	id     ContextID
 	pool   PoolID   // 0: memory does not come from a pool
 	memory StreamID // orders what the pool gives and takes
+	limit  atomic.Int64
 	closed atomic.Bool
 	refs   atomic.Int64 // one for the owner, one for each thing made with it
 	lost   atomic.Pointer[LostError]

@@ -298,7 +298,7 @@ func TestRefusedMemory(t *testing.T) {
 	for _, n := range []int{1<<20 + 1, 1 << 40} {
 		_, err := c.Alloc(n)
 		var size *cu.SizeError
-		if !errors.As(err, &size) || size.Size != n || !errors.Is(err, cu.OutOfMemory) || !strings.Contains(err.Error(), "use smaller batches") {
+		if !errors.As(err, &size) || size.Size != n || !errors.Is(err, cu.OutOfMemory) || !size.OutOfMemory() || !strings.Contains(err.Error(), "4294967296 in all") {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

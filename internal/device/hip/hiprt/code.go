@@ -74,6 +74,9 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Call, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *Error) OutOfMemory() bool { return e.Err == OutOfMemory }
+
 // check is the error of a call that returned c.
 func check(c Code, call string) error {
 	if c == 0 {

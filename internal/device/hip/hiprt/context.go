@@ -115,10 +115,13 @@ type SizeError struct {
 }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: use smaller batches, or close what is not needed: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
+	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
 }
 
 func (e *SizeError) Unwrap() error { return e.Err }
+
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *SizeError) OutOfMemory() bool { return true }
 
 // Alloc makes n bytes of any contents; n is not 0.
 func (c *Context) Alloc(n int) (*Memory, error) {

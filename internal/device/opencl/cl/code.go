@@ -65,6 +65,12 @@ func (e *Error) Is(target error) bool {
 // Error makes a Code a target of errors.Is.
 func (c Code) Error() string { return c.String() }
 
+// OutOfMemory tells whether there would be room if others gave theirs back.
+// OutOfResources, which drivers say of a device that failed too, is not that.
+func (e *Error) OutOfMemory() bool {
+	return e.Code == MemObjectAllocFailure || e.Code == OutOfHostMemory
+}
+
 // check is the error of a call that returned c.
 func check(c Code, call string) error {
 	if c == 0 {

@@ -156,9 +156,9 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	if limit := e.Device.MaxAlloc; limit > 0 && uint64(e.Size) > limit {
-		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit: use smaller tensors", e.Device.Name, e.Size, limit)
+		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit", e.Device.Name, e.Size, limit)
 	}
-	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: use smaller batches, or close what is not needed: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
+	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
 }
 
 func (e *SizeError) Unwrap() error { return e.Err }

@@ -57,6 +57,11 @@ func (e *Error) Is(target error) bool {
 	return ok && c == e.Code
 }
 
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *Error) OutOfMemory() bool {
+	return e.Code == OutOfDeviceMemory || e.Code == OutOfHostMemory || e.Code == TooManyObjects
+}
+
 // check is the error of a call that returned c. A device that is lost does
 // nothing any more: it has to be opened anew.
 func check(c Code, call string) error {

@@ -47,12 +47,15 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	if limit := e.Device.MaxAlloc; limit > 0 && uint64(e.Size) > limit {
-		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit: use smaller tensors", e.Device.Name, e.Size, limit)
+		return fmt.Sprintf("%s has no buffers of %d bytes, %d is the limit", e.Device.Name, e.Size, limit)
 	}
-	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: use smaller batches, or close what is not needed: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
+	return fmt.Sprintf("no room for %d bytes on %s, which has %d in all: %v", e.Size, e.Device.Name, e.Device.Memory, e.Err)
 }
 
 func (e *SizeError) Unwrap() error { return e.Err }
+
+// OutOfMemory tells whether there would be room if others gave theirs back.
+func (e *SizeError) OutOfMemory() bool { return true }
 
 // What buffers are used for: by their address, and in copies.
 const bufferUsage = 0x1 | 0x2 | 0x20 | 0x20000
@@ -195,8 +198,7 @@ func (d *Device) back(b *block, k MemoryKind) error {
 
 // refused says which allocation found no room.
 func (d *Device) refused(n int, err error) error {
-	e, ok := err.(*Error)
-	if ok && (e.Code == OutOfDeviceMemory || e.Code == OutOfHostMemory || e.Code == TooManyObjects) {
+	if e, ok := err.(*Error); ok && e.OutOfMemory() {
 		return &SizeError{Size: n, Device: d.Physical, Err: err}
 	}
 	return err

@@ -266,7 +266,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var size *vk.SizeError
-	if _, err := d.Alloc(math.MaxInt/2, vk.Local); !errors.As(err, &size) || !strings.Contains(err.Error(), "use smaller") {
+	if _, err := d.Alloc(math.MaxInt/2, vk.Local); !errors.As(err, &size) || !size.OutOfMemory() || !strings.Contains(err.Error(), "is the limit") {
 		t.Errorf("a buffer beyond all memory: %v", err)
 	}
 	if _, err := d.Alloc(0, vk.Local); err == nil {

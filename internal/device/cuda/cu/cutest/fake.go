@@ -31,6 +31,9 @@ type Fake struct {
 	Foreign, NoLinker bool
 	// Init is what cuInit returns.
 	Init cu.Code
+	// Room is how many bytes pools have of the system at most; 0: there is no
+	// bound.
+	Room int
 	// Refuse refuses each buffer for which it returns true; nil: none.
 	Refuse func(bytes int) bool
 	// Log, if set, is what the compiler says about every program, which it
@@ -48,6 +51,9 @@ type Fake struct {
 	next     uintptr
 	live     map[uintptr]string // handles and what made them
 	memory   ptxsim.Memory
+	shared   map[cu.PoolID]*pool
+	from     map[cu.Pointer]lent // buffers of pools
+	most     uint64
 	hosts    map[unsafe.Pointer][]byte
 	modules  map[cu.ModuleID]*module
 	graphs   map[cu.GraphID][]*node
@@ -154,7 +160,7 @@ func (f *Fake) inside(name string, do func(p *primary) cu.Code) cu.Code {
 func (f *Fake) API() *cu.API {
 	f.live, f.hosts, f.modules, f.events = map[uintptr]string{}, map[unsafe.Pointer][]byte{}, map[cu.ModuleID]*module{}, map[cu.EventID]int{}
 	f.graphs, f.execs, f.entries = map[cu.GraphID][]*node{}, map[cu.ExecID][]*node{}, map[cu.FunctionID]*function{}
-	f.links = map[cu.LinkID][]byte{}
+	f.links, f.shared, f.from = map[cu.LinkID][]byte{}, map[cu.PoolID]*pool{}, map[cu.Pointer]lent{}
 	f.current, f.contexts = map[int][]cu.ContextID{}, map[cu.DeviceID]*primary{}
 	a := &cu.API{Name: "a fake"}
 	if f.Driver != "" {
@@ -302,6 +308,8 @@ func (f *Fake) clear() {
 	}
 	maps.DeleteFunc(f.live, func(_ uintptr, name string) bool { return name != "cuDevicePrimaryCtxRetain" })
 	clear(f.modules)
+	clear(f.shared)
+	clear(f.from)
 	clear(f.graphs)
 	clear(f.execs)
 	clear(f.entries)

@@ -261,6 +261,9 @@ func (f *Fake) streams(a *cu.API) {
 	a.StreamSynchronize = func(s cu.StreamID) cu.Code {
 		return f.inside("cuStreamSynchronize", func(*primary) cu.Code {
 			f.known(uintptr(s), "cuStreamCreate")
+			for _, p := range f.shared {
+				p.trim(p.threshold)
+			}
 			return 0
 		})
 	}

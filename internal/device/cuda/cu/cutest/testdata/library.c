@@ -100,9 +100,9 @@ CUresult cuMemPoolCreate(handle *pool, const CUmemPoolProps *props) {
 	return 0;
 }
 CUresult cuMemPoolDestroy(handle pool) { NEED(pool == is(POOL)); return 0; }
-CUresult cuMemPoolSetAttribute(handle pool, int attribute, void *value) { NEED(pool == is(POOL) && attribute == 4 && *(uint64_t *)value == UINT64_MAX); return 0; }
+CUresult cuMemPoolSetAttribute(handle pool, int attribute, void *value) { NEED(pool == is(POOL) && attribute == 4 && (*(uint64_t *)value == UINT64_MAX || *(uint64_t *)value == 1 << 20)); return 0; }
 CUresult cuMemPoolGetAttribute(handle pool, int attribute, void *value) { NEED(pool == is(POOL)); *(uint64_t *)value = attribute == 5 ? 1000 : 300; return 0; }
-CUresult cuMemPoolTrimTo(handle pool, size_t keep) { NEED(pool == is(POOL) && keep == 0); return 0; }
+CUresult cuMemPoolTrimTo(handle pool, size_t keep) { NEED(pool == is(POOL) && (keep == 0 || keep == 1 << 20)); return 0; }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *p, size_t n, handle pool, handle stream) { NEED(pool == is(POOL) && stream == is(STREAM)); return cuMemAlloc_v2(p, n); }
 CUresult cuMemFreeAsync(CUdeviceptr p, handle stream) { NEED(stream == is(STREAM)); return cuMemFree_v2(p); }
 
