@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -125,5 +126,13 @@ func TestKnownFailures(t *testing.T) {
 	failed := errors.New("failed")
 	if verdict(failed, "", false) != failed || verdict(failed, "known", true) != nil || verdict(nil, "known", true) == nil || verdict(nil, "", false) != nil {
 		t.Error("a known failure must fail, any other case pass")
+	}
+}
+
+// Names are looked for in both suites and among the promises, whichever run.
+func TestStrangers(t *testing.T) {
+	known := map[string]string{"add f32": "", "pointwise f32": "", promises[0].name: "", "pointwise f23": "", "ad f32": ""}
+	if got := strangers(known); !slices.Equal(got, []string{"ad f32", "pointwise f23"}) {
+		t.Errorf("%q", got)
 	}
 }
