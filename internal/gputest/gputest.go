@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cuda"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+	"github.com/sinterml/sinter/internal/device/vulkan"
 )
 
 // kinds of device. Those that run on any machine must be there where everything
@@ -44,9 +45,37 @@ var registerSimulated = sync.OnceFunc(func() {
 	}})
 })
 
+// validated is Vulkan under its validation layer, for whose messages see Run.
+const validated = "vulkan-validated"
+
+// messages are what the validation layer has found wrong.
+var messages struct {
+	sync.Mutex
+	text []string
+}
+
+var registerValidated = sync.OnceFunc(func() {
+	device.Register(vulkan.Validated(func(text string) {
+		messages.Lock()
+		defer messages.Unlock()
+		messages.text = append(messages.text, text)
+	}))
+})
+
+// newMessages are those since they were last asked for.
+func newMessages() []string {
+	messages.Lock()
+	defer messages.Unlock()
+	text := messages.text
+	messages.text = nil
+	return text
+}
+
+func isVulkan(d *sinter.Device) bool { return d.Name() == "vulkan" || d.Name() == validated }
+
 // Slow tells that a test should do less on a device: one that is simulated, or
 // Vulkan, whose driver on the processor compiles for long.
-func Slow(d *sinter.Device) bool { return d.Name() == simulated || d.Name() == "vulkan" }
+func Slow(d *sinter.Device) bool { return d.Name() == simulated || isVulkan(d) }
 
 // endedEarly are comparisons that Mesa's software renderer cannot make, as it
 // ends a work-item's loops after 65,535 iterations in all: an error there.
@@ -55,8 +84,8 @@ var endedEarly = []string{"attention.4", "attention.5"}
 // EndsEarly tells that a comparison must end with an error, EndedEarlyError of
 // Vulkan, on a device.
 func EndsEarly(d *sinter.Device, name string) bool {
-	return d.Name() == "vulkan" && slices.Contains(endedEarly, name) && slices.ContainsFunc(sinter.Devices(), func(i sinter.DeviceInfo) bool {
-		return i.Name == "vulkan:0" && i.Software
+	return isVulkan(d) && slices.Contains(endedEarly, name) && slices.ContainsFunc(sinter.Devices(), func(i sinter.DeviceInfo) bool {
+		return i.Name == "vulkan:0" && i.Software // which a validated one is too
 	})
 }
 
@@ -64,7 +93,8 @@ func EndsEarly(d *sinter.Device, name string) bool {
 func All() bool { return os.Getenv("SINTER_CI") != "" }
 
 // Run runs a test on the first device of each kind, skipping kinds of which
-// there is none.
+// there is none. Where everything is to be tested that of Vulkan is under the
+// validation layer, whose messages fail the test.
 func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 	registerSimulated()
 	for _, k := range kinds {
@@ -72,7 +102,12 @@ func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 			if k.name == simulated && !All() {
 				t.Skip("a simulated GPU takes its time: set SINTER_CI")
 			}
-			d, err := sinter.Open(k.name)
+			name := k.name
+			if name == "vulkan" && All() {
+				registerValidated()
+				name = validated
+			}
+			d, err := sinter.Open(name)
 			switch {
 			case err != nil && All() && k.anywhere:
 				t.Fatal(err)
@@ -82,6 +117,9 @@ func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 			defer func() {
 				if err := d.Close(); err != nil {
 					t.Error(err)
+				}
+				for _, text := range newMessages() {
+					t.Error(text)
 				}
 			}()
 			test(t, d)

@@ -21,11 +21,14 @@ import (
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/opencl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
+	"github.com/sinterml/sinter/internal/device/vulkan"
+	"github.com/sinterml/sinter/internal/device/vulkan/vk/vktest"
 )
 
 // scripted is what the child of a test does, by its argument.
 var scripted = map[string]device.Driver{
 	"opencl": opencl.Driver(),
+	"vulkan": vulkan.Driver(),
 	"cuda":   cuda.Driver(),
 	"hiding": hiding,
 	"good": {Name: "good", External: true, List: func() ([]device.Properties, error) {
@@ -201,6 +204,17 @@ func TestDrivers(t *testing.T) {
 			"STUB":          "cuInit: CUDA_ERROR_STUB_LIBRARY",
 			"MANY_DEVICES":  "cuDeviceGetCount: the driver tells of 2147483647 devices",
 			"OLD":           "libcuda.so.1 has no function cuGraphInstantiateWithFlags",
+		}},
+		{"vulkan", vktest.Library, map[string]string{
+			"CRASH_AT_LOAD":     "the driver crashes: SIGSEGV: segmentation violation, after saying: driver: cannot cope",
+			"CRASH_AT_INSTANCE": "the driver crashes: SIGABRT: abort",
+			"HANG_AT_INSTANCE":  "the driver does not answer within 2s",
+			"EXIT_AT_INSTANCE":  "the driver ends the program that opens it: exit status 3",
+			"NO_DRIVER":         "Vulkan's loader is here, but no driver of a device",
+			"NO_DEVICES":        "Vulkan's loader is here, but no driver of a device",
+			"MANY_DEVICES":      "vkEnumeratePhysicalDevices: the driver tells of 2147483647",
+			"OLD":               "the loader of Vulkan is of version 1.1.0, which is below 1.2",
+			"GAP":               "the driver of Vulkan has no function vkGetPhysicalDeviceFeatures2",
 		}},
 	} {
 		for way, want := range c.ways {
