@@ -29,12 +29,10 @@ func Block(counter [4]uint32, key [2]uint32) [4]uint32 {
 // the lower first.
 type Key [4]uint32
 
-// Element returns word i of the draw: word i mod 4 of the block whose counter
-// is (i/4 low, i/4 high, stream low, stream high) under the seed as the key.
-// It is the layout that cuRAND has for (seed, subsequence, offset).
-func Element(k Key, i uint64) uint32 { return block(k, i/4)[i%4] }
-
-// Fill writes the words first, first+1, ... of the draw to out.
+// Fill writes the words first, first+1, ... of the draw to out. Word i is word i
+// mod 4 of the block whose counter is (i/4 low, i/4 high, stream low, stream
+// high) under the seed as the key: the layout that cuRAND has for (seed,
+// subsequence, offset).
 func Fill(k Key, first uint64, out []uint32) {
 	for len(out) > 0 {
 		words := block(k, first/4)

@@ -33,19 +33,21 @@ func TestLayout(t *testing.T) {
 	if got := block(k, i); got != want {
 		t.Errorf("block = %x, want %x", got, want)
 	}
-	if got := Element(Key{}, 2); got != 0xbc57ac4c {
-		t.Errorf("element 2 = %x, want word 2 of the first block", got)
+	var second [1]uint32
+	if Fill(Key{}, 2, second[:]); second[0] != 0xbc57ac4c {
+		t.Errorf("word 2 = %x, want word 2 of the first block", second[0])
 	}
 }
 
-func TestFillIsElement(t *testing.T) {
+func TestFill(t *testing.T) {
 	k := Key{1, 2, 3, 4}
 	for _, first := range []uint64{0, 1, 3, 4, 1<<34 - 5} {
 		for n := range 11 {
 			out := make([]uint32, n)
 			Fill(k, first, out)
 			for j, got := range out {
-				if want := Element(k, first+uint64(j)); got != want {
+				i := first + uint64(j)
+				if want := block(k, i/4)[i%4]; got != want {
 					t.Fatalf("Fill(%d)[%d] = %x, want %x", first, j, got, want)
 				}
 			}

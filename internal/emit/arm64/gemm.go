@@ -86,30 +86,18 @@ const (
 type GemmKernels struct {
 	Code []byte
 	At   []int
-	list string
 }
-
-// Listing is the code of a whole tile as text.
-func (g *GemmKernels) Listing() string { return g.list }
 
 // EmitGemm emits the tile kernels of a format.
 func EmitGemm(f GemmFormat) (*GemmKernels, error) {
 	g := &GemmKernels{At: make([]int, f.Rows()+1)}
 	for rows := 1; rows <= f.Rows(); rows++ {
-		t := &tile{Asm: asm.New(), format: f, rows: rows, multiply: asm.FMLA4SLANE, add: asm.FADD4S}
-		switch f {
-		case GemmMixed:
-			t.multiply, t.add = asm.SUDOTLANE, asm.ADD4S
-		case GemmSigned:
-			t.multiply, t.add = asm.SDOTLANE, asm.ADD4S
-		}
-		t.kernel()
-		code, err := t.Finish()
+		code, err := newTile(f, rows).Finish()
 		if err != nil {
 			return nil, fmt.Errorf("arm64: tile of %d rows: %w", rows, err)
 		}
 		g.At[rows] = len(g.Code)
-		g.Code, g.list = append(g.Code, code...), t.Listing()
+		g.Code = append(g.Code, code...)
 	}
 	return g, nil
 }
@@ -121,6 +109,18 @@ type tile struct {
 	rows     int
 	multiply asm.Op // and add
 	add      asm.Op
+}
+
+func newTile(f GemmFormat, rows int) *tile {
+	t := &tile{Asm: asm.New(), format: f, rows: rows, multiply: asm.FMLA4SLANE, add: asm.FADD4S}
+	switch f {
+	case GemmMixed:
+		t.multiply, t.add = asm.SUDOTLANE, asm.ADD4S
+	case GemmSigned:
+		t.multiply, t.add = asm.SDOTLANE, asm.ADD4S
+	}
+	t.kernel()
+	return t
 }
 
 func (t *tile) acc(r, v int) asm.V { return asm.V(r*gemmVectors + v) }

@@ -50,12 +50,6 @@ type constant struct {
 // New returns an assembler.
 func New() *Asm { return &Asm{code: make([]byte, 0, 4096), list: make([]entry, 0, 512)} }
 
-// Err returns the first error.
-func (a *Asm) Err() error { return a.err }
-
-// Size is the number of bytes assembled so far.
-func (a *Asm) Size() int { return len(a.code) }
-
 func (a *Asm) fail(format string, args ...any) {
 	if a.err == nil {
 		a.err = fmt.Errorf("asm: at byte %d: %w", len(a.code), fmt.Errorf(format, args...))

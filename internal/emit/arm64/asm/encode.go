@@ -198,27 +198,18 @@ func condition(word *uint32, s slot, c Cond) string {
 	return ""
 }
 
-// encode takes the form of an access that has room for the address: an index, a
-// multiple of its size, or a small distance of either sign.
+// encode takes the form of an access that has room for the address: a multiple
+// of its size, or a small distance of either sign.
 func (m Mem) encode(word *uint32, r *row, s slot) string {
-	if m.base > 31 || m.index > 31 {
+	if m.base > 31 {
 		return "registers end at 31"
 	}
 	const unsignedForm = 1 << 24
 	*word |= uint32(m.base) << 5
 	switch {
-	case s == base && !m.indexed && m.disp == 0:
+	case s == base && m.disp == 0:
 	case s != mem:
 		return wrongKind
-	case m.indexed:
-		if m.shift != 0 && m.shift != r.size {
-			return "an index scaled by what is not the size of the access"
-		}
-		scaled := uint32(0)
-		if m.shift != 0 {
-			scaled = 1 << 12
-		}
-		*word = *word&^unsignedForm | 1<<21 | uint32(m.index)<<16 | 3<<13 | scaled | 2<<10
 	case !fits(int64(m.disp), 1<<r.size):
 		return "a displacement out of range"
 	case m.disp >= 0 && m.disp%(1<<r.size) == 0:

@@ -70,11 +70,7 @@ func choicesOf(r *row, s slot, i int) []Arg {
 	case cond, condSet:
 		return []Arg{EQ, LT, UGT, MI, UGE, LE}
 	case mem:
-		scale := 0
-		for 1<<scale < size {
-			scale++
-		}
-		return []Arg{Ptr(1, 0), Ptr(30, 4095*size), Ptr(2, -256), Ptr(3, 255), Idx(4, 29, 0), Idx(5, 6, scale)}
+		return []Arg{Ptr(1, 0), Ptr(30, 4095*size), Ptr(2, -256), Ptr(3, 255)}
 	case base:
 		return []Arg{Ptr(1, 0), Ptr(30, 0)}
 	case laneD, laneN, laneS:
@@ -211,7 +207,6 @@ func TestRefusals(t *testing.T) {
 		"lane":                func(a *Asm) { a.Op(DUP2D, V(0), V(1), Imm(2)) },
 		"odd displacement":    func(a *Asm) { a.Op(LDR, X(0), Ptr(1, 257)) },
 		"far displacement":    func(a *Asm) { a.Op(LDRVQ, V(0), Ptr(1, 65536)) },
-		"scale":               func(a *Asm) { a.Op(LDR, X(0), Idx(1, 2, 2)) },
 		"base only":           func(a *Asm) { a.Op(LD1R4S, V(0), Ptr(1, 4)) },
 		"condition":           func(a *Asm) { a.Op(CSET, X(0), Cond(14)) },
 		"unknown label":       func(a *Asm) { a.Op(B, Label(1)) },

@@ -48,22 +48,14 @@ var condNames = [...]string{"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi"
 // zero Label is none.
 type Label int32
 
-// Mem is an address: Ptr or Idx.
+// Mem is an address: Ptr.
 type Mem struct {
-	base    X
-	index   X
-	shift   uint8
-	indexed bool
-	disp    int32
+	base X
+	disp int32
 }
 
 // Ptr is [base, #disp]. Reaches tells which displacements an access has.
 func Ptr(base X, disp int) Mem { return Mem{base: base, disp: int32(disp)} }
-
-// Idx is [base, index, lsl #shift]; the shift is 0 or that of the access' size.
-func Idx(base, index X, shift int) Mem {
-	return Mem{base: base, index: index, shift: uint8(shift), indexed: true}
-}
 
 // fits tells whether an access of size bytes can have this displacement.
 func fits(disp int64, size int) bool {

@@ -122,12 +122,7 @@ func registerText(width string, x X) string {
 }
 
 func (m Mem) String() string {
-	switch {
-	case m.indexed && m.shift == 0:
-		return fmt.Sprintf("[x%d, x%d]", m.base, m.index)
-	case m.indexed:
-		return fmt.Sprintf("[x%d, x%d, lsl #%d]", m.base, m.index, m.shift)
-	case m.disp != 0:
+	if m.disp != 0 {
 		return fmt.Sprintf("[x%d, #%d]", m.base, m.disp)
 	}
 	return fmt.Sprintf("[x%d]", m.base)
