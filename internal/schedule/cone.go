@@ -1,0 +1,136 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// What a node reads through inlined nodes, and by way of other kernels.
+
+// forget drops what is known about the nodes from an ID on: one of them has
+// become a root.
+func (s *partition) forget(from int) {
+	if s.cones == nil {
+		s.cones, s.reach = make([][]*ir.Node, len(s.g.Nodes)), make([]map[*ir.Node]bool, len(s.g.Nodes))
+	}
+	clear(s.cones[from:])
+	clear(s.reach[from:])
+}
+
+// reads tells whether the inlined nodes below n reach a member of g.
+func (s *partition) reads(n *ir.Node, g *group) bool {
+	return slices.ContainsFunc(s.cone(n), func(r *ir.Node) bool { return s.group[r.ID] == g })
+}
+
+// cone is the roots that n reads through inlined nodes; n itself counts as
+// inlined.
+func (s *partition) cone(n *ir.Node) []*ir.Node {
+	if c := s.cones[n.ID]; c != nil {
+		return c
+	}
+	roots := []*ir.Node{}
+	seen := map[*ir.Node]bool{}
+	var walk func(m *ir.Node)
+	walk = func(m *ir.Node) {
+		for _, in := range m.In {
+			if seen[in] {
+				continue
+			}
+			seen[in] = true
+			if s.root[in.ID] {
+				roots = append(roots, in)
+			} else {
+				walk(in)
+			}
+		}
+	}
+	walk(n)
+	s.cones[n.ID] = roots
+	return roots
+}
+
+// touches tells whether sharing a kernel with g saves n something: it reads a
+// member, or a buffer that g reads as well.
+func (s *partition) touches(n *ir.Node, g *group) bool {
+	if s.reads(n, g) {
+		return true
+	}
+	mine := s.buffers(n)
+	for _, m := range g.members {
+		for b := range s.buffers(m) {
+			if mine[b] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// buffers is the set of buffers of full size that n reads through inlined
+// nodes; small operands such as a bias are worth no common kernel.
+func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
+	if set := s.reach[n.ID]; set != nil {
+		return set
+	}
+	set := map[*ir.Node]bool{}
+	seen := map[*ir.Node]bool{}
+	var walk func(m *ir.Node)
+	walk = func(m *ir.Node) {
+		for _, in := range m.In {
+			if seen[in] {
+				continue
+			}
+			seen[in] = true
+			if s.isBuffer(in) {
+				if in.Shape.Equal(m.Shape) || m.Op.Class() == ir.ClassReduce || m.Op == ir.Reshape {
+					set[in] = true
+				}
+			} else if in.Op != ir.Expand {
+				walk(in)
+			}
+		}
+	}
+	walk(n)
+	s.reach[n.ID] = set
+	return set
+}
+
+// cyclic tells whether n and g depend on one another through a third kernel,
+// so that they cannot be one.
+func (s *partition) cyclic(n *ir.Node, g *group) bool {
+	return s.through([]*ir.Node{n}, g, func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		s.through(g.members, g, func(r *ir.Node) bool { return r == n })
+}
+
+// through tells whether some root that is found is needed to compute start by
+// way of a kernel besides skip. A kernel of low IDs may lead to high ones: one
+// that it reads may have been joined by a node that comes late, and a product's
+// ends in one that may read what is in no kernel yet.
+func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.Node) bool) bool {
+	seen := map[*group]bool{skip: true}
+	alone := map[*ir.Node]bool{} // seen roots whose kernel is not known yet
+	var follow func(m *ir.Node, direct bool) bool
+	follow = func(m *ir.Node, direct bool) bool {
+		for _, r := range s.cone(m) {
+			if !direct && found(r) {
+				return true
+			}
+			members := []*ir.Node{r}
+			switch h := s.group[r.ID]; {
+			case h == nil && !alone[r]:
+				alone[r] = true
+			case h == nil || seen[h]:
+				continue
+			default:
+				seen[h] = true
+				members = h.members
+			}
+			if slices.ContainsFunc(members, func(x *ir.Node) bool { return follow(x, false) }) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(start, func(m *ir.Node) bool { return follow(m, true) })
+}
