@@ -271,49 +271,72 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// keeping is what is kept of a driver on disk, and how often a child was asked
+// for it.
+type keeping struct {
+	t          *testing.T
+	driver     device.Driver
+	dir, count string
+	ran        int
+}
+
+func newKeeping(t *testing.T) *keeping {
+	dir := t.TempDir()
+	return &keeping{t: t, driver: scripted["good"], dir: filepath.Join(dir, "cache"), count: filepath.Join(dir, "count")}
+}
+
+func (k *keeping) prober() *Prober {
+	p := prober("TEST_COUNT=" + k.count)
+	p.Dir = k.dir
+	return p
+}
+
+// asks wants p to answer, and to ask a child so often for it.
+func (k *keeping) asks(what string, p *Prober, all bool, times int) {
+	k.t.Helper()
+	rs, err := p.Kept(k.t.Context(), k.driver, all)
+	if err != nil || len(rs) != 3 {
+		k.t.Errorf("%s: %+v, %v", what, rs, err)
+	}
+	b, _ := os.ReadFile(k.count)
+	if len(b)-k.ran != times {
+		k.t.Errorf("%s: asked %d times, not %d", what, len(b)-k.ran, times)
+	}
+	k.ran = len(b)
+}
+
 // TestKept asks again when, and only when, something has changed.
 func TestKept(t *testing.T) {
-	dir := t.TempDir()
-	count, watched, variable := filepath.Join(dir, "count"), filepath.Join(dir, "watched"), "SINTER_TEST_DRIVER_VARIABLE"
-	d := scripted["good"]
-	d.Watch, d.Environment = []string{watched}, []string{variable}
-	ran := 0
-	kept := func(what string, p *Prober, all bool, asked int) {
-		t.Helper()
-		rs, err := p.Kept(t.Context(), d, all)
-		if err != nil || len(rs) != 3 {
-			t.Errorf("%s: %+v, %v", what, rs, err)
-		}
-		b, _ := os.ReadFile(count)
-		if len(b)-ran != asked {
-			t.Errorf("%s: asked %d times, not %d", what, len(b)-ran, asked)
-		}
-		ran = len(b)
-	}
-	make := func() *Prober {
-		p := prober("TEST_COUNT=" + count)
-		p.Dir = filepath.Join(dir, "cache")
-		return p
-	}
-	kept("first", make(), false, 1)
-	kept("again", make(), false, 0)
-	kept("software is to be checked too", make(), true, 1)
-	kept("it has been", make(), true, 0)
+	k := newKeeping(t)
+	watched, variable := filepath.Join(t.TempDir(), "watched"), "SINTER_TEST_DRIVER_VARIABLE"
+	k.driver.Watch, k.driver.Environment = []string{watched}, []string{variable}
+	k.asks("first", k.prober(), false, 1)
+	k.asks("again", k.prober(), false, 0)
+	k.asks("software is to be checked too", k.prober(), true, 1)
+	k.asks("it has been", k.prober(), true, 0)
 	if err := os.WriteFile(watched, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kept("a file appears", make(), false, 1)
+	k.asks("a file appears", k.prober(), false, 1)
 	t.Setenv(variable, "1")
-	kept("a variable is set", make(), false, 1)
-	kept("nothing", make(), false, 0)
+	k.asks("a variable is set", k.prober(), false, 1)
+	k.asks("nothing", k.prober(), false, 0)
 
-	p := make()
+	p := k.prober()
 	p.Memory, p.Dir = &sync.Map{}, ""
-	kept("nowhere on disk", p, false, 1)
-	kept("in memory", p, false, 0)
-	kept("in no memory", prober("TEST_COUNT="+count), false, 1)
+	k.asks("nowhere on disk", p, false, 1)
+	k.asks("in memory", p, false, 0)
+	p = k.prober()
+	p.Dir = ""
+	k.asks("in no memory", p, false, 1)
+}
 
-	file := make().file(d)
+// TestKeptUseless has records that say something else than what is asked for.
+func TestKeptUseless(t *testing.T) {
+	k := newKeeping(t)
+	k.driver.Watch = []string{filepath.Join(t.TempDir(), "watched")}
+	k.asks("first", k.prober(), false, 1)
+	file := k.prober().file(k.driver)
 	good, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +364,18 @@ func TestKept(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		kept(what, make(), false, 1)
+		k.asks(what, k.prober(), false, 1)
+	}
+}
+
+// TestKeptDamaged has files that are no record: the next takes their place.
+func TestKeptDamaged(t *testing.T) {
+	k := newKeeping(t)
+	k.asks("first", k.prober(), false, 1)
+	file := k.prober().file(k.driver)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for what, b := range map[string][]byte{
 		"empty": nil, "cut": good[:len(good)/2], "no JSON": []byte("\x00\xff"), "another shape": []byte("[]"), "a list in it": []byte(`{"Version":1,"Results":{}}`),
@@ -350,8 +384,8 @@ func TestKept(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		kept(what, make(), false, 1)
-		kept("after "+what, make(), false, 0)
+		k.asks(what, k.prober(), false, 1)
+		k.asks("after "+what, k.prober(), false, 0)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -359,9 +393,9 @@ func TestKept(t *testing.T) {
 	if err := os.Mkdir(file, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	kept("a folder in its place", make(), false, 1)
+	k.asks("a folder in its place", k.prober(), false, 1)
 	left, err := os.ReadDir(filepath.Dir(file))
-	if err != nil || len(left) != 2 {
+	if err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
