@@ -11,6 +11,20 @@ import (
 	"github.com/sinterml/sinter/internal/reftest"
 )
 
+// TestReferenceMiniLMGPU runs the real model over the reference texts where
+// everything is to be tested.
+func TestReferenceMiniLMGPU(t *testing.T) {
+	if !gputest.All() {
+		t.Skip("drivers compile it for seconds: set SINTER_CI")
+	}
+	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
+		if gputest.Slow(d) {
+			t.Skip("it takes hours on a simulated GPU, which runs the small encoders")
+		}
+		referenceMiniLM(t, d.Name(), d)
+	})
+}
+
 // TestReferenceBERTGPU runs the small encoders on the devices of drivers: all of
 // them where everything is to be tested, else one.
 func TestReferenceBERTGPU(t *testing.T) {

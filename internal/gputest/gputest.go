@@ -73,9 +73,8 @@ func newMessages() []string {
 
 func isVulkan(d *sinter.Device) bool { return d.Name() == "vulkan" || d.Name() == validated }
 
-// Slow tells that a test should do less on a device: one that is simulated, or
-// Vulkan, whose driver on the processor compiles for long.
-func Slow(d *sinter.Device) bool { return d.Name() == simulated || isVulkan(d) }
+// Slow tells that a test should do less on a device: one that is simulated.
+func Slow(d *sinter.Device) bool { return d.Name() == simulated }
 
 // endedEarly are comparisons that Mesa's software renderer cannot make, as it
 // ends a work-item's loops after 65,535 iterations in all: an error there.
