@@ -1,12 +1,10 @@
 package cuda
 
 import (
-	"context"
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/launch"
@@ -15,28 +13,17 @@ import (
 )
 
 // BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) {
-	api := new(cutest.Fake).API()
-	all, err := api.Devices()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := New(api, all[0], nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	launchtest.BenchmarkSubmit(b, d)
-}
+func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &cutest.Fake{})) }
 
 // openFake opens the GPU of a driver that is made for the test. At the end
 // nothing may be left of it, and no call may have been wrong.
-func openFake(t *testing.T, f *cutest.Fake) *launch.Device {
+func openFake(t testing.TB, f *cutest.Fake) *launch.Device {
 	t.Helper()
 	return openKept(t, f, 0, nil)
 }
 
 // openKept opens the device of a number.
-func openKept(t *testing.T, f *cutest.Fake, number int, kept *diskcache.Cache) *launch.Device {
+func openKept(t testing.TB, f *cutest.Fake, number int, kept *diskcache.Cache) *launch.Device {
 	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
@@ -47,18 +34,7 @@ func openKept(t *testing.T, f *cutest.Fake, number int, kept *diskcache.Cache) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-		if live := f.Live(); len(live) > 0 {
-			t.Errorf("not given back: %v", live)
-		}
-		for _, fault := range f.Faults() {
-			t.Error(fault)
-		}
-	})
-	return d
+	return launchtest.Closing(t, d, nil, func() []string { return slices.Concat(f.Live(), f.Faults()) })
 }
 
 func TestProgramsAreKept(t *testing.T) {
@@ -84,27 +60,22 @@ func TestNoLinker(t *testing.T) {
 
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
-	t.Run("works", func(t *testing.T) {
-		f := &cutest.Fake{}
-		launchtest.SubmitChain(t, openFake(t, f), "")
-		if f.Started() != 5 {
-			t.Errorf("%d kernels started", f.Started())
-		}
-	})
-	t.Run("without pools", func(t *testing.T) { launchtest.SubmitChain(t, openFake(t, &cutest.Fake{NoPools: true}), "") })
-	t.Run("lost", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &cutest.Fake{LoseAfter: 3}), "the device failed: Fake GPU: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED")
-	})
-	t.Run("memory", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &cutest.Fake{LoseAfter: 5, LoseWith: cu.UncorrectableECC}), "cuStreamSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE")
-	})
-	t.Run("no memory for temps", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &cutest.Fake{Refuse: func(n int) bool { return n > 256 }}), "use smaller batches")
-	})
-	t.Run("compiler", func(t *testing.T) {
-		d := openFake(t, &cutest.Fake{Log: "line 7: I do not like it"})
-		if _, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{}); err == nil || !strings.Contains(err.Error(), "I do not like it") {
-			t.Errorf("the log is not in the error: %v", err)
-		}
-	})
+	launchtest.Failing{
+		Started: 5, Lost: "the device failed: Fake GPU: cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED", Complaint: "I do not like it",
+		Open: func(t *testing.T, how launchtest.Fault) (*launch.Device, func() int) {
+			f := &cutest.Fake{Refuse: how.Refuse, LoseAfter: how.LoseAfter}
+			if how.Build {
+				f.Log = "error: I do not like it"
+			}
+			return openFake(t, f), f.Started
+		},
+	}.Run(t)
+}
+
+func TestWithoutPools(t *testing.T) {
+	launchtest.SubmitChain(t, openFake(t, &cutest.Fake{NoPools: true}), "")
+}
+
+func TestMemoryLost(t *testing.T) {
+	launchtest.SubmitChain(t, openFake(t, &cutest.Fake{LoseAfter: 5, LoseWith: cu.UncorrectableECC}), "cuStreamSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE")
 }

@@ -1,7 +1,6 @@
 package hip
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ import (
 
 // openFake opens the device of a driver that is made for the test, and says at
 // the end what was not given back.
-func openFake(t *testing.T, f *hiptest.Fake) *launch.Device {
+func openFake(t testing.TB, f *hiptest.Fake) *launch.Device {
 	t.Helper()
 	return openKept(t, f, nil)
 }
 
-func openKept(t *testing.T, f *hiptest.Fake, kept *diskcache.Cache) *launch.Device {
+func openKept(t testing.TB, f *hiptest.Fake, kept *diskcache.Cache) *launch.Device {
 	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
@@ -33,28 +32,11 @@ func openKept(t *testing.T, f *hiptest.Fake, kept *diskcache.Cache) *launch.Devi
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = d.Close() // a lost device cannot be waited for
-		if live := f.Live(); len(live) > 0 {
-			t.Errorf("not given back: %v", live)
-		}
-	})
-	return d
+	return launchtest.Closing(t, d, hiprt.LaunchFailure, f.Live)
 }
 
 // BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) {
-	api := new(hiptest.Fake).API()
-	all, err := api.Devices()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := New(api, all[0], nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	launchtest.BenchmarkSubmit(b, d)
-}
+func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &hiptest.Fake{})) }
 
 func TestProgramsAreKept(t *testing.T) {
 	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
@@ -68,30 +50,25 @@ func TestProgramsAreKept(t *testing.T) {
 
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
-	t.Run("works", func(t *testing.T) {
-		f := &hiptest.Fake{}
-		launchtest.SubmitChain(t, openFake(t, f), "")
-		if f.Started() != 5 {
-			t.Errorf("%d kernels started", f.Started())
-		}
-		if o := f.Options(); len(o) == 0 || o[0] != "--gpu-architecture=gfx90a:sramecc+:xnack-" || !slices.Contains(o, "-ffp-contract=off") {
-			t.Errorf("options %q", o)
-		}
-	})
-	t.Run("lost", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &hiptest.Fake{LoseAfter: 3}), "the device failed")
-	})
-	t.Run("no memory for temps", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &hiptest.Fake{Refuse: func(n int) bool { return n > 256 }}), "use smaller batches")
-	})
-	t.Run("compiler", func(t *testing.T) {
-		d := openFake(t, &hiptest.Fake{BuildLog: "error: I do not like it"})
-		var build *hiprt.BuildError
-		_, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{})
-		if !errors.As(err, &build) || !strings.Contains(err.Error(), "I do not like it") || !strings.Contains(err.Error(), "Fake GPU") {
-			t.Errorf("%v", err)
-		}
-	})
+	launchtest.Failing{
+		Started: 5, Lost: "the device failed", Complaint: "I do not like it",
+		Open: func(t *testing.T, how launchtest.Fault) (*launch.Device, func() int) {
+			f := &hiptest.Fake{Refuse: how.Refuse, LoseAfter: how.LoseAfter}
+			if how.Build {
+				f.BuildLog = "error: I do not like it"
+			}
+			return openFake(t, f), f.Started
+		},
+	}.Run(t)
+}
+
+// The compiler is told the architecture with its features, and not to contract.
+func TestOptions(t *testing.T) {
+	f := &hiptest.Fake{}
+	launchtest.SubmitChain(t, openFake(t, f), "")
+	if o := f.Options(); len(o) == 0 || o[0] != "--gpu-architecture=gfx90a:sramecc+:xnack-" || !slices.Contains(o, "-ffp-contract=off") {
+		t.Errorf("options %q", o)
+	}
 }
 
 // What a driver has is told with the reason and the remedy for what cannot be

@@ -17,55 +17,31 @@ import (
 
 // openFake opens the device of a driver that is made for the test, and says at
 // the end what was not given back.
-func openFake(t *testing.T, f *mtltest.Fake) *launch.Device {
+func openFake(t testing.TB, f *mtltest.Fake) *launch.Device {
 	t.Helper()
 	api := f.API()
 	d, err := New(api, api.Devices()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = d.Close() // a lost device cannot be waited for
-		if live := f.Live(); len(live) > 0 {
-			t.Errorf("not given back: %v", live)
-		}
-	})
-	return d
+	return launchtest.Closing(t, d, nil, f.Live)
 }
 
 // BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) {
-	api := new(mtltest.Fake).API()
-	d, err := New(api, api.Devices()[0])
-	if err != nil {
-		b.Fatal(err)
-	}
-	launchtest.BenchmarkSubmit(b, d)
-}
+func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &mtltest.Fake{})) }
 
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
-	t.Run("works", func(t *testing.T) {
-		f := &mtltest.Fake{}
-		launchtest.SubmitChain(t, openFake(t, f), "")
-		if f.Started() != 5 {
-			t.Errorf("%d kernels started", f.Started())
-		}
-	})
-	t.Run("lost", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &mtltest.Fake{LoseAfter: 3}), "the device failed")
-	})
-	t.Run("no memory for temps", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &mtltest.Fake{Refuse: func(n int) bool { return n > 256 }}), "use smaller batches")
-	})
-	t.Run("compiler", func(t *testing.T) {
-		d := openFake(t, &mtltest.Fake{BuildLog: "error: I do not like it"})
-		var build *BuildError
-		_, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{})
-		if !errors.As(err, &build) || !strings.Contains(err.Error(), "I do not like it") || !strings.Contains(err.Error(), "Fake GPU") {
-			t.Errorf("%v", err)
-		}
-	})
+	launchtest.Failing{
+		Started: 5, Lost: "the device failed", Complaint: "I do not like it",
+		Open: func(t *testing.T, how launchtest.Fault) (*launch.Device, func() int) {
+			f := &mtltest.Fake{Refuse: how.Refuse, LoseAfter: how.LoseAfter}
+			if how.Build {
+				f.BuildLog = "error: I do not like it"
+			}
+			return openFake(t, f), f.Started
+		},
+	}.Run(t)
 }
 
 // What there is, is told with the reason and the remedy for what is not.

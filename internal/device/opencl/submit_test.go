@@ -8,32 +8,22 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/opencl/cl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
 	"github.com/sinterml/sinter/internal/diskcache"
 )
 
 // BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) {
-	api := new(cltest.Fake).API()
-	all, err := api.Devices()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := New(api, all[0], nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	launchtest.BenchmarkSubmit(b, d)
-}
+func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &cltest.Fake{})) }
 
 // openFake opens the device of a driver that is made for the test, and says at the
 // end what was not given back.
-func openFake(t *testing.T, f *cltest.Fake) *launch.Device {
+func openFake(t testing.TB, f *cltest.Fake) *launch.Device {
 	t.Helper()
 	return openKept(t, f, nil)
 }
 
-func openKept(t *testing.T, f *cltest.Fake, kept *diskcache.Cache) *launch.Device {
+func openKept(t testing.TB, f *cltest.Fake, kept *diskcache.Cache) *launch.Device {
 	t.Helper()
 	api := f.API()
 	all, err := api.Devices()
@@ -44,13 +34,7 @@ func openKept(t *testing.T, f *cltest.Fake, kept *diskcache.Cache) *launch.Devic
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = d.Close() // a lost device cannot be waited for
-		if live := f.Live(); len(live) > 0 {
-			t.Errorf("not given back: %v", live)
-		}
-	})
-	return d
+	return launchtest.Closing(t, d, cl.OutOfResources, f.Live)
 }
 
 func TestProgramsAreKept(t *testing.T) {
@@ -65,25 +49,16 @@ func TestProgramsAreKept(t *testing.T) {
 
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
-	t.Run("works", func(t *testing.T) {
-		f := &cltest.Fake{}
-		launchtest.SubmitChain(t, openFake(t, f), "")
-		if f.Started() != 5 {
-			t.Errorf("%d kernels started", f.Started())
-		}
-	})
-	t.Run("lost", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &cltest.Fake{LoseAfter: 3}), "CL_")
-	})
-	t.Run("no memory for temps", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &cltest.Fake{Refuse: func(n int) bool { return n > 256 }}), "use smaller batches")
-	})
-	t.Run("compiler", func(t *testing.T) {
-		d := openFake(t, &cltest.Fake{BuildLog: "error: I do not like it"})
-		if _, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{}); err == nil || !strings.Contains(err.Error(), "I do not like it") {
-			t.Errorf("the log is not in the error: %v", err)
-		}
-	})
+	launchtest.Failing{
+		Started: 5, Lost: "CL_", Complaint: "I do not like it",
+		Open: func(t *testing.T, how launchtest.Fault) (*launch.Device, func() int) {
+			f := &cltest.Fake{Refuse: how.Refuse, LoseAfter: how.LoseAfter}
+			if how.Build {
+				f.BuildLog = "error: I do not like it"
+			}
+			return openFake(t, f), f.Started
+		},
+	}.Run(t)
 }
 
 // A device shows how it compiles without asking its driver: equal kernels have

@@ -37,14 +37,10 @@ func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Devic
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = d.Close() // a lost device cannot be waited for
+	return launchtest.Closing(t, d, vk.DeviceLost, func() []string {
 		i.Close()
-		if live := f.Live(); len(live) > 0 {
-			t.Errorf("not given back: %v", live)
-		}
+		return f.Live()
 	})
-	return d
 }
 
 // opening is how many programs are compiled and run when a device is opened: to
@@ -52,21 +48,7 @@ func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Devic
 const opening = 2
 
 // BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) {
-	i, err := new(vktest.Fake).API().NewInstance(vk.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	all, err := i.Physicals()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := New(all[0], nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	launchtest.BenchmarkSubmit(b, d)
-}
+func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &vktest.Fake{})) }
 
 func TestProgramsAreKept(t *testing.T) {
 	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
@@ -89,36 +71,35 @@ func TestNothingToKeep(t *testing.T) {
 
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
-	t.Run("works", func(t *testing.T) {
-		f := &vktest.Fake{Shared: true}
-		launchtest.SubmitChain(t, openFake(t, f), "")
-		if n := f.Submitted() - opening; n != 1 {
-			t.Errorf("a run of five kernels is %d submissions", n)
-		}
-	})
-	t.Run("lost", func(t *testing.T) {
-		launchtest.SubmitChain(t, openFake(t, &vktest.Fake{Shared: true, LoseAfter: opening + 1}), "VK_ERROR_DEVICE_LOST")
-	})
-	t.Run("no memory", func(t *testing.T) {
-		i, err := (&vktest.Fake{Refuse: func(n int) bool { return true }}).API().NewInstance(vk.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := i.Physicals()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var size *vk.SizeError
-		if _, err := New(all[0], nil); !errors.As(err, &size) || !strings.Contains(err.Error(), "Fake GPU, which has 1073741824 in all") {
-			t.Errorf("%v", err)
-		}
-	})
-	t.Run("compiler", func(t *testing.T) {
-		d := openFake(t, &vktest.Fake{BuildFails: vk.InvalidShader, BuildsBefore: opening})
-		if _, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 1), device.Options{}); err == nil || !strings.Contains(err.Error(), "refuses a program, at k0_") {
-			t.Errorf("%v", err)
-		}
-	})
+	launchtest.Failing{
+		Started: 1, Parts: true, Lost: "VK_ERROR_DEVICE_LOST", Complaint: "refuses a program, at k0_",
+		Open: func(t *testing.T, how launchtest.Fault) (*launch.Device, func() int) {
+			f := &vktest.Fake{Shared: true, Refuse: how.Refuse}
+			if how.Build {
+				f.BuildFails, f.BuildsBefore = vk.InvalidShader, opening
+			}
+			if how.LoseAfter > 0 {
+				f.LoseAfter = opening + how.LoseAfter
+			}
+			return openFake(t, f), f.Submitted
+		},
+	}.Run(t)
+}
+
+// A device that is full cannot be opened.
+func TestFull(t *testing.T) {
+	i, err := (&vktest.Fake{Refuse: func(n int) bool { return true }}).API().NewInstance(vk.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := i.Physicals()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size *vk.SizeError
+	if _, err := New(all[0], nil); !errors.As(err, &size) || !strings.Contains(err.Error(), "Fake GPU, which has 1073741824 in all") {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestRecorded looks at what a plan is for the driver: its launches with a

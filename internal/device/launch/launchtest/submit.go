@@ -28,6 +28,21 @@ func Chain(t testing.TB, products int) *ir.Graph {
 	return b.Finish(x)
 }
 
+// Closing closes a device of a driver that was made for the test at its end, and
+// says what was not given back. One that was lost may say so.
+func Closing(t testing.TB, d *launch.Device, lost error, live func() []string) *launch.Device {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil && (lost == nil || !errors.Is(err, lost)) {
+			t.Error(err)
+		}
+		if left := live(); len(left) > 0 {
+			t.Errorf("not given back: %v", left)
+		}
+	})
+	return d
+}
+
 // BenchmarkSubmit is what a run of a program of 50 kernels costs on the host:
 // d's driver does nothing.
 func BenchmarkSubmit(b *testing.B, d *launch.Device) {
@@ -56,6 +71,9 @@ func BenchmarkSubmit(b *testing.B, d *launch.Device) {
 		}
 	}
 	b.ReportMetric(float64(m.Info().Kernels), "kernels")
+	if err := errors.Join(m.Close(), run.Leaves[0].Close(), run.Outputs[0].Close()); err != nil {
+		b.Error(err)
+	}
 }
 
 // SubmitChain runs a program of five kernels. wants is a part of the error that
@@ -85,4 +103,48 @@ func SubmitChain(t *testing.T, d *launch.Device, wants string) {
 	if err := errors.Join(x.Close(), y.Close(), m.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+// Failing is a driver that goes wrong below sinter, in runs of five kernels.
+type Failing struct {
+	// Open opens a device; started is how many kernels, or lists of them, the
+	// driver has started.
+	Open    func(t *testing.T, f Fault) (d *launch.Device, started func() int)
+	Started int // by a run
+	// Parts says that small memory is a part of what the driver gave.
+	Parts           bool
+	Lost, Complaint string // are in what the driver says
+}
+
+// Run tests that what fails is an error that says what to do, and nothing leaks.
+func (x Failing) Run(t *testing.T) {
+	t.Run("works", func(t *testing.T) {
+		d, started := x.Open(t, Fault{})
+		before := started()
+		SubmitChain(t, d, "")
+		if n := started() - before; n != x.Started {
+			t.Errorf("a run of five kernels is %d for the driver, not %d", n, x.Started)
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		d, _ := x.Open(t, Fault{LoseAfter: 1})
+		SubmitChain(t, d, x.Lost)
+	})
+	t.Run("no memory for temps", func(t *testing.T) {
+		armed := false
+		d, _ := x.Open(t, Fault{Refuse: func(n int) bool { return armed && n > 256 }})
+		armed = true
+		wants := "use smaller batches"
+		if x.Parts {
+			wants = ""
+		}
+		SubmitChain(t, d, wants)
+	})
+	t.Run("compiler", func(t *testing.T) {
+		d, _ := x.Open(t, Fault{Build: true})
+		_, err := d.CompileGraph(context.Background(), Chain(t, 1), device.Options{})
+		if err == nil || !strings.Contains(err.Error(), x.Complaint) || !strings.Contains(err.Error(), "Fake GPU") {
+			t.Errorf("%v", err)
+		}
+	})
 }
