@@ -42,6 +42,7 @@ const defaultGroups = 1 << 20
 // New makes a device, which owns b.
 func New(b Backend, o Options) (*Device, error) {
 	o.Units = max(o.Units, 1)
+	o.Shape.Units = o.Units
 	if o.MaxGroups == 0 {
 		o.MaxGroups = defaultGroups
 	}

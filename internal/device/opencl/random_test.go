@@ -69,6 +69,19 @@ func TestRandomKernels(t *testing.T) {
 	}
 }
 
+// TestFewRows compares products of few rows in the shape for GPUs.
+func TestFewRows(t *testing.T) {
+	c := openContext(t)
+	q, err := c.NewQueue(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	s := shapes["gpu"]
+	b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
+	launchtest.FewRows(t, b, s, func(ir.DType) bool { return true })
+}
+
 // exactOp leaves out what devices may round in their own way.
 func exactOp(op ir.Op, from ir.DType) bool {
 	if from != ir.F64 {

@@ -90,6 +90,11 @@ func TestProducts(t *testing.T) {
 	launchtest.Products(t, b, b.shape)
 }
 
+func TestFewRows(t *testing.T) {
+	b := openBackend(t)
+	launchtest.FewRows(t, b, b.shape, func(ir.DType) bool { return true })
+}
+
 // expandable leaves out what has no expansion into exact operations, or needs a
 // fused multiply-add that the device lacks.
 func expandable(fused bool) func(op ir.Op, from ir.DType) bool {

@@ -38,6 +38,9 @@ func (w *writer) build(e *loop.Expr) string {
 }
 
 func (w *writer) load(e *loop.Expr) string {
+	if text := w.wide(e); text != "" {
+		return text
+	}
 	text := fmt.Sprintf("%s[%s]", w.params[e.Param], w.value(e.Args[0]))
 	if e.DType == ir.Bool {
 		text = "(" + text + " != 0)"

@@ -23,6 +23,7 @@ type writer struct {
 	params []string
 	sizes  []ir.Dim
 	named  map[*loop.Expr]string // values that have a name in this statement
+	words  map[int]string        // that this list of statements has loaded, by entry.Wide.Group
 	temps  int
 	groups bool // work-items of a group share the work
 	alone  bool // inside of an Item loop, or there is none
@@ -136,6 +137,7 @@ func (w *writer) repeat(body []loop.Stmt, head func()) {
 }
 
 func (w *writer) body(body []loop.Stmt) {
+	w.words = map[int]string{}
 	for _, s := range body {
 		w.named = map[*loop.Expr]string{}
 		if !w.alone {

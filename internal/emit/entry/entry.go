@@ -25,6 +25,8 @@ type Kernel struct {
 	// the next batch.
 	Gemm *template.Gemm
 	Tile Tile
+	// Wide are loads of the kernel that are done together with others.
+	Wide map[*loop.Expr]Wide
 	// Strategy is what was chosen for the kernel. What it says of tiles,
 	// work-items that share lanes and scratch memory is in the fields above too.
 	Strategy Strategy

@@ -16,6 +16,7 @@ type Shape struct {
 	Items int
 	Near  int // bytes of a kernel's scratch memory that lie close to its workers
 	Flat  int // work-items of a group whose iterations have nothing in common
+	Units int // compute units; 0: not known
 	// Product makes the entry point of a product, with the tile that is usual if
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel
@@ -45,6 +46,14 @@ func (s Shape) Kernel(name string, k *loop.Kernel) *Kernel {
 
 // Gemm makes the entry point of a product.
 func (s Shape) Gemm(name string, g *template.Gemm) *Kernel {
+	if f, ok := s.few(g); ok {
+		return s.fewKernel(name, f)
+	}
+	return s.Tiled(name, g)
+}
+
+// Tiled makes that of a product of any size by tiles, if the shape has them.
+func (s Shape) Tiled(name string, g *template.Gemm) *Kernel {
 	if s.Product == nil {
 		return s.Kernel(name, spread(g.Loops()))
 	}

@@ -69,11 +69,14 @@ func flats(usual int, sizes ...int) []Strategy {
 
 // ProductTable is Table for a product.
 func (s Shape) ProductTable(g *template.Gemm) []Strategy {
+	if f, ok := s.With(Strategy{}).few(g); ok {
+		return f.table(s)
+	}
 	if s.Product == nil {
 		return s.Table(spread(g.Loops()))
 	}
 	all := []Strategy{{}}
-	usual := s.With(Strategy{}).Gemm("", g).Tile
+	usual := s.With(Strategy{}).Tiled("", g).Tile
 	for _, t := range s.Tiles {
 		if t != usual && len(all) < MaxStrategies-len(tasks) {
 			all = append(all, Strategy{Tile: t})

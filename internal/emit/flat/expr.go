@@ -49,6 +49,9 @@ func (w *writer) build(e *loop.Expr) Value {
 }
 
 func (w *writer) load(e *loop.Expr) Value {
+	if x, ok := w.wide(e); ok {
+		return x
+	}
 	var valid Value
 	index := w.value(e.Args[0])
 	if len(e.Args) == 2 {

@@ -85,6 +85,7 @@ type writer struct {
 	once              map[*loop.Local]Value // the others
 	locals            map[*loop.Local]Var
 	values            map[*loop.Expr]Value // that this statement has computed
+	words             map[int][]Value      // that this list of statements has loaded, by entry.Wide.Group
 }
 
 type size struct {
@@ -246,6 +247,7 @@ func (w *writer) repeat(l *loop.Loop, from, to Value) {
 }
 
 func (w *writer) body(body []loop.Stmt) {
+	w.words = map[int][]Value{}
 	for _, s := range body {
 		w.values = map[*loop.Expr]Value{}
 		if !w.alone {

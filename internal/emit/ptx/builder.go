@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/ir"
@@ -226,6 +227,23 @@ func (b *builder) Load(from flat.Memory, index, valid flat.Value) flat.Value {
 	b.assign(t, r, b.name(b.Const(t, 0)))
 	b.line("@%s ld.%s.%s %s, %s", b.name(valid), m.load, elementKind(m.dtype), r, at)
 	return b.value(t, r)
+}
+
+// LoadWords reads words side by side.
+func (b *builder) LoadWords(from flat.Memory, index flat.Value, n int) []flat.Value {
+	m := b.memory[from.ID]
+	at := b.address(m, index)
+	all, names := make([]flat.Value, n), make([]string, n)
+	for i := range all {
+		names[i] = b.reg(words)
+		all[i] = b.value(flat.I32, names[i])
+	}
+	if n == 1 {
+		b.line("ld.%s.u32 %s, %s", m.load, names[0], at)
+	} else {
+		b.line("ld.%s.v%d.u32 {%s}, %s", m.load, n, strings.Join(names, ", "), at)
+	}
+	return all
 }
 
 // Store writes an element: its low bits.

@@ -144,7 +144,7 @@ func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s 
 			}
 		}
 	}
-	k := target.Shape().Gemm("product", g)
+	k := target.Shape().Tiled("product", g)
 	want := slices.Clone(a.Buffers[2])
 	if d == ir.F32 || d == ir.F64 {
 		whole := *a

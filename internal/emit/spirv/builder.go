@@ -37,6 +37,7 @@ type memory struct {
 	dtype ir.DType
 	held  id // type of an element there
 	size  uint32
+	begin id // address of a buffer
 }
 
 func newBuilder(m *module, o *Options, k *entry.Kernel) *builder {
@@ -223,7 +224,7 @@ func (b *builder) Buffer(address flat.Value, d ir.DType, a flat.Access) flat.Mem
 	}
 	t := b.pointer(classBuffer, b.module.block(held, uint32(d.Size()), how...))
 	base := b.result(opConvertUToPtr, t, address.ID)
-	return b.memory(memory{base, []id{b.word(0)}, classBuffer, d, held, uint32(d.Size())})
+	return b.memory(memory{base, []id{b.word(0)}, classBuffer, d, held, uint32(d.Size()), address.ID})
 }
 
 // near is the type of elements in memory of a group or work-item.
@@ -279,6 +280,31 @@ func (b *builder) Load(m flat.Memory, index, valid flat.Value) flat.Value {
 		x = b.result(op, want, x)
 	}
 	return value(x, t)
+}
+
+// LoadWords reads words side by side.
+func (b *builder) LoadWords(m flat.Memory, index flat.Value, n int) []flat.Value {
+	mem, long := &b.memories[m.ID], b.int(64)
+	if index.Type == flat.I32 {
+		index = b.Op(flat.ExtendU, flat.I64, index)
+	}
+	words := b.int(32)
+	if n > 1 {
+		words = b.typ(opTypeVector, words, uint32(n))
+	}
+	size := uint32(4 * n)
+	behind := b.result(opIMul, long, index.ID, b.Const(flat.I64, uint64(mem.size)).ID)
+	t := b.pointer(classBuffer, b.module.block(words, size, decorNonWritable))
+	base := b.result(opConvertUToPtr, t, b.result(opIAdd, long, mem.begin, behind))
+	x := b.result(opLoad, words, b.chain(classBuffer, words, base, b.word(0), b.word(0)), accessAligned, size)
+	if n == 1 {
+		return []flat.Value{value(x, flat.I32)}
+	}
+	all := make([]flat.Value, n)
+	for i := range all {
+		all[i] = value(b.result(opCompositeExtract, b.int(32), x, uint32(i)), flat.I32)
+	}
+	return all
 }
 
 func (b *builder) Store(m flat.Memory, index, x, valid flat.Value) {

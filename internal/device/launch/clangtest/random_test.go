@@ -21,3 +21,13 @@ func TestRandomKernels(t *testing.T) {
 		})
 	}
 }
+
+// TestFewRows compares products of few rows in both languages.
+func TestFewRows(t *testing.T) {
+	c := Find(t)
+	for _, s := range []*cstyle.Style{cstyle.HIP, cstyle.Metal} {
+		t.Run(s.Name, func(t *testing.T) {
+			launchtest.FewRows(t, &Backend{Clang: c, Style: s}, GPU, func(d ir.DType) bool { return s.Types[d] != "" })
+		})
+	}
+}

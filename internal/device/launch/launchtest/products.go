@@ -21,7 +21,7 @@ func Products(t *testing.T, b launch.Backend, s entry.Shape) {
 	for _, d := range []ir.DType{ir.F32, ir.BF16, ir.I32, ir.U8} {
 		for i, size := range []flattest.Sizes{{Batch: 1, Rows: 65, Cols: 3, K: 17}, {Batch: 1, Rows: 1, Cols: 1, K: 0}, {Batch: 2, Rows: 3, Cols: 70, K: 529}} {
 			g, a := flattest.Gemm(rng, d, size, i%2 == 0)
-			k := s.Gemm("product", g)
+			k := s.Tiled("product", g)
 			want := *a
 			want.Buffers = append([][]byte(nil), a.Buffers...)
 			want.Buffers[2] = bytes.Clone(a.Buffers[2])

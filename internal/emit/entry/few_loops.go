@@ -1,0 +1,289 @@
+package entry
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// fewLoops writes a product of few rows as loops of a group.
+type fewLoops struct {
+	*few
+	ct           ir.DType
+	parts        int        // param
+	batch        *loop.Expr // of the group
+	row0, col0   *loop.Expr // first ones of the group
+	lane, column *loop.Expr // of a work-item: which values of k it has, and which columns
+	sums, totals []*loop.Local
+}
+
+// fewKernel makes the entry point.
+func (s Shape) fewKernel(name string, f *few) *Kernel {
+	g := f.g
+	l := &fewLoops{few: f, ct: g.DType.Compute(), parts: len(g.Params)}
+	parts := loop.Param{Name: "parts", DType: l.ct, Len: ir.N(f.partsLen()), Use: loop.Scratch}
+	work := &loop.Kernel{Name: g.Name, Params: append(append([]loop.Param(nil), g.Params...), parts), Slots: g.Slots, Body: l.body()}
+	e := &Kernel{Entry: name, Work: loop.Expand(loop.Share(work)), Items: f.items, Strategy: s.Strategy}
+	e.Wide = wideLoads(e.Work)
+	s.place(e)
+	return e
+}
+
+// body has a task for each group: panels of columns follow each other, then come
+// the next block of rows and the next batch.
+func (l *fewLoops) body() []loop.Stmt {
+	g := l.g
+	panels, blocks := quotient(g.Cols, l.groupCols()), quotient(g.Rows, l.rows)
+	task, panel, block := &loop.Var{Name: "task"}, &loop.Var{Name: "panel"}, &loop.Var{Name: "block"}
+	l.col0 = loop.MulIndex(panel.Ref(), loop.Int(l.groupCols()))
+	l.row0 = loop.MulIndex(block.Ref(), loop.Int(l.rows))
+	l.batch = g.Batch.Ref()
+	outer := task.Ref() // without the panel
+	var around []*loop.Loop
+	one := func(v *loop.Var, at *loop.Expr) {
+		around = append(around, &loop.Loop{Var: v, Lo: at, Hi: loop.AddIndex(at, loop.Int(1)), Range: loop.Serial})
+	}
+	single, few := g.BatchSize.IsConst(1), blocks.IsInt(1)
+	if single && few {
+		task = panel
+	} else {
+		outer = loop.Apply(ir.IDiv, ir.I64, task.Ref(), panels)
+		one(panel, loop.Apply(ir.Mod, ir.I64, task.Ref(), panels))
+	}
+	switch {
+	case few:
+		l.row0 = loop.Int(0)
+	case single:
+		one(block, outer)
+	default:
+		one(block, loop.Apply(ir.Mod, ir.I64, outer, blocks))
+		outer = loop.Apply(ir.IDiv, ir.I64, outer, blocks)
+	}
+	if single {
+		l.batch = loop.Int(0)
+	} else {
+		one(g.Batch, outer)
+	}
+	body := []loop.Stmt{l.products(), l.results()}
+	for i := len(around) - 1; i >= 0; i-- {
+		around[i].Body = body
+		body = []loop.Stmt{around[i]}
+	}
+	count := loop.MulIndex(loop.MulIndex(loop.SizeOf(g.BatchSize), blocks), panels)
+	return []loop.Stmt{&loop.Loop{Var: task, Hi: count, Range: loop.Global, Body: body}}
+}
+
+// quotient is d/n, rounded up.
+func quotient(d ir.Dim, n int) *loop.Expr {
+	if size, ok := d.Const(); ok {
+		return loop.Int((size + n - 1) / n)
+	}
+	return loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(d), loop.Int(n-1)), loop.Int(n))
+}
+
+// products has each work-item sum up its share and leave that to all.
+func (l *fewLoops) products() *loop.Loop {
+	item := &loop.Var{Name: "item"}
+	beside := loop.Int(l.items / l.lanes)
+	l.lane, l.column = loop.Apply(ir.IDiv, ir.I64, item.Ref(), beside), loop.Apply(ir.Mod, ir.I64, item.Ref(), beside)
+	if l.deep {
+		lanes := loop.Int(l.lanes)
+		l.column, l.lane = loop.Apply(ir.IDiv, ir.I64, item.Ref(), lanes), loop.Apply(ir.Mod, ir.I64, item.Ref(), lanes)
+	}
+	if l.items == l.lanes {
+		l.lane, l.column = item.Ref(), loop.Int(0)
+	}
+	l.locals()
+	body := l.zero(l.sums)
+	from := l.sums
+	turns := l.turns()
+	if n, ok := l.chain(); ok && n <= blockTurns(l.step) {
+		turn := &loop.Var{Name: "turn"}
+		body = append(body, &loop.Loop{Var: turn, Hi: turns, Range: loop.Serial, Body: l.turn(turn)})
+	} else {
+		body = append(l.zero(l.totals), l.blocks(turns))
+		from = l.totals
+	}
+	for n, sum := range from {
+		r, c := n/l.cols, n%l.cols
+		at := loop.AddIndex(l.result(loop.Int(r), l.at(c)), l.lane)
+		body = append(body, &loop.Store{Param: l.parts, Index: at, Value: sum.Ref()})
+	}
+	return &loop.Loop{Var: item, Hi: loop.Int(l.items), Range: loop.Item, Body: body}
+}
+
+func (l *fewLoops) locals() {
+	local := func(name string, i int, d ir.DType) *loop.Local {
+		return &loop.Local{Name: fmt.Sprint(name, i), DType: d}
+	}
+	for n := range l.rows * l.cols {
+		l.sums, l.totals = append(l.sums, local("sum", n, l.ct)), append(l.totals, local("total", n, l.ct))
+	}
+}
+
+// result is where the parts of a result of the group begin.
+func (l *fewLoops) result(row, col *loop.Expr) *loop.Expr {
+	n := loop.AddIndex(loop.MulIndex(row, loop.Int(l.groupCols())), col)
+	return loop.MulIndex(n, loop.Int(l.lanes+1))
+}
+
+// at is the c-th column of a work-item in the group.
+func (l *fewLoops) at(c int) *loop.Expr {
+	if l.deep || l.beside {
+		return loop.AddIndex(loop.MulIndex(l.column, loop.Int(l.cols)), loop.Int(c))
+	}
+	return loop.AddIndex(l.column, loop.Int(c*l.items/l.lanes))
+}
+
+func (l *fewLoops) zero(locals []*loop.Local) []loop.Stmt {
+	var body []loop.Stmt
+	for _, s := range locals {
+		body = append(body, &loop.Set{Local: s, Value: loop.Const(l.ct, 0)})
+	}
+	return body
+}
+
+// turns is how often a work-item takes the values of k of a step, each time
+// those behind what all others have taken.
+func (l *fewLoops) turns() *loop.Expr {
+	steps := quotient(l.g.K, l.step)
+	left := loop.AddIndex(steps, loop.Int(l.lanes-1))
+	return loop.Apply(ir.IDiv, ir.I64, loop.SubIndex(left, l.lane), loop.Int(l.lanes))
+}
+
+// chain is the most turns that a work-item has, if that is known.
+func (l *fewLoops) chain() (int, bool) {
+	n, ok := l.g.K.Const()
+	each := l.step * l.lanes
+	return (n + each - 1) / each, ok
+}
+
+// blockTurns are the turns of a block of a sum: as many products as in those of
+// tiles.
+func blockTurns(step int) int { return max(1, template.SumBlock/step) }
+
+// blocks sums up in blocks.
+func (l *fewLoops) blocks(turns *loop.Expr) *loop.Loop {
+	block, turn := &loop.Var{Name: "part"}, &loop.Var{Name: "turn"}
+	n := loop.Int(blockTurns(l.step))
+	lo := loop.MulIndex(block.Ref(), n)
+	count := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(turns, loop.Int(blockTurns(l.step)-1)), n)
+	body := l.zero(l.sums)
+	body = append(body, &loop.Loop{Var: turn, Lo: lo, Hi: loop.Apply(ir.Min, ir.I64, turns, loop.AddIndex(lo, n)), Range: loop.Serial, Body: l.turn(turn)})
+	for i, t := range l.totals {
+		body = append(body, &loop.Set{Local: t, Value: loop.Apply(ir.Add, l.ct, t.Ref(), l.sums[i].Ref())})
+	}
+	return &loop.Loop{Var: block, Hi: count, Range: loop.Serial, Body: body}
+}
+
+// turn adds the products of one step.
+func (l *fewLoops) turn(turn *loop.Var) []loop.Stmt {
+	g := l.g
+	first := loop.AddIndex(loop.MulIndex(turn.Ref(), loop.Int(l.lanes)), l.lane)
+	first = loop.MulIndex(first, loop.Int(l.step))
+	var body []loop.Stmt
+	operand := func(e *loop.Expr, name string, v *loop.Var, at, k *loop.Expr) *loop.Expr {
+		e = loop.Substitute(e, map[*loop.Var]*loop.Expr{v: at, g.Inner: k, g.Batch: l.batch})
+		if e.DType != l.ct {
+			e = loop.Apply(ir.Cast, l.ct, e)
+		}
+		local := &loop.Local{Name: name, DType: l.ct}
+		body = append(body, &loop.Set{Local: local, Value: e})
+		return local.Ref()
+	}
+	for i := range l.step {
+		k := loop.AddIndex(first, loop.Int(i))
+		x, y := make([]*loop.Expr, l.rows), make([]*loop.Expr, l.cols)
+		for r := range x {
+			x[r] = operand(g.X, fmt.Sprintf("x%d_%d", r, i), g.Row, l.row(r), k)
+		}
+		for c := range y {
+			y[c] = operand(g.Y, fmt.Sprintf("y%d_%d", c, i), g.Col, l.col(c), k)
+		}
+		for n, sum := range l.sums {
+			a, b := x[n/l.cols], y[n%l.cols]
+			next := loop.Apply(ir.FMA, l.ct, a, b, sum.Ref())
+			if !l.ct.IsFloat() {
+				next = loop.Apply(ir.Add, l.ct, loop.Apply(ir.Mul, l.ct, a, b), sum.Ref())
+			}
+			body = append(body, &loop.Set{Local: sum, Value: next})
+		}
+	}
+	return body
+}
+
+// row is the r-th row of the group, or the last that there is.
+func (l *fewLoops) row(r int) *loop.Expr {
+	row := loop.AddIndex(l.row0, loop.Int(r))
+	if n, ok := l.g.Rows.Const(); ok && n%l.rows == 0 {
+		return row
+	}
+	return loop.Apply(ir.Min, ir.I64, row, loop.AddIndex(loop.SizeOf(l.g.Rows), loop.Int(-1)))
+}
+
+// col is the c-th column of a work-item, or one that there is.
+func (l *fewLoops) col(c int) *loop.Expr {
+	if n, ok := l.g.Cols.Const(); ok && n%l.groupCols() == 0 {
+		return loop.AddIndex(l.col0, l.at(c))
+	}
+	cols := loop.SizeOf(l.g.Cols)
+	if l.beside { // all of them
+		first := loop.Apply(ir.Min, ir.I64, loop.AddIndex(l.col0, l.at(0)), loop.AddIndex(cols, loop.Int(-l.cols)))
+		return loop.AddIndex(first, loop.Int(c))
+	}
+	return loop.Apply(ir.Min, ir.I64, loop.AddIndex(l.col0, l.at(c)), loop.AddIndex(cols, loop.Int(-1)))
+}
+
+// results has work-items side by side join the parts of results side by side,
+// lane by lane, and run the epilogue for those that lie in the product.
+func (l *fewLoops) results() *loop.Loop {
+	g := l.g
+	item := &loop.Var{Name: "item"}
+	count, items := l.rows*l.groupCols(), l.items
+	number := item.Ref()
+	turn := &loop.Var{Name: "turn"}
+	if count > items {
+		number = loop.AddIndex(item.Ref(), loop.MulIndex(turn.Ref(), loop.Int(items)))
+	}
+	wide := loop.Int(l.groupCols())
+	r, c := loop.Apply(ir.IDiv, ir.I64, number, wide), loop.Apply(ir.Mod, ir.I64, number, wide)
+	sum, lane := &loop.Local{Name: "sum", DType: l.ct}, &loop.Var{Name: "lane"}
+	part := loop.Load(l.parts, l.ct, loop.AddIndex(loop.MulIndex(number, loop.Int(l.lanes+1)), lane.Ref()), nil)
+	acc := sum.Ref()
+	if g.DType != l.ct {
+		acc = loop.Apply(ir.Cast, g.DType, acc)
+	}
+	inside := append([]loop.Stmt{&loop.Set{Local: g.Acc, Value: acc}}, l.epilogue()...)
+	inside = []loop.Stmt{l.only(g.Col, loop.AddIndex(l.col0, c), g.Cols, inside)}
+	body := append(l.zero([]*loop.Local{sum}),
+		&loop.Loop{Var: lane, Hi: loop.Int(l.lanes), Range: loop.Unroll, Body: []loop.Stmt{
+			&loop.Set{Local: sum, Value: loop.Apply(ir.Add, l.ct, sum.Ref(), part)},
+		}}, l.only(g.Row, loop.AddIndex(l.row0, r), g.Rows, inside))
+	if count > items {
+		left := loop.SubIndex(loop.Int(count+items-1), item.Ref())
+		turns := loop.Apply(ir.IDiv, ir.I64, left, loop.Int(items))
+		body = []loop.Stmt{&loop.Loop{Var: turn, Hi: turns, Range: loop.Serial, Body: body}}
+	}
+	return &loop.Loop{Var: item, Hi: loop.Int(min(count, items)), Range: loop.Item, Body: body}
+}
+
+// only runs body with v at a place, if that lies below size.
+func (l *fewLoops) only(v *loop.Var, at *loop.Expr, size ir.Dim, body []loop.Stmt) *loop.Loop {
+	hi := loop.Apply(ir.Min, ir.I64, loop.SizeOf(size), loop.AddIndex(at, loop.Int(1)))
+	return &loop.Loop{Var: v, Lo: at, Hi: hi, Range: loop.Serial, Body: body}
+}
+
+// epilogue is that of the product, for the group's batch.
+func (l *fewLoops) epilogue() []loop.Stmt {
+	if l.batch.Kind == loop.KindVar {
+		return l.g.Epilogue
+	}
+	return loop.Rewrite(l.g.Epilogue, func(e *loop.Expr) *loop.Expr {
+		if e.Kind == loop.KindVar && e.Var == l.g.Batch {
+			return l.batch
+		}
+		return e
+	})
+}
