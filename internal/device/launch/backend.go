@@ -11,7 +11,8 @@ import (
 // Backend is one device by way of its driver. Its methods may be called from
 // many goroutines. What happens to memory happens in the order of the calls.
 type Backend interface {
-	// Alloc makes n bytes of any contents; n is at least leastBytes. Where an error
+	// Alloc makes n bytes of any contents, from a multiple of entry.WideBytes on; n
+	// is at least leastBytes. Where an error
 	// from here, Build or Record has a method OutOfMemory() bool that returns true,
 	// package launch gives back what it holds, and tries again.
 	Alloc(n int) (Memory, error)

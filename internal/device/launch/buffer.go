@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/emit/entry"
 )
 
 // buffer is memory on the device, or the caller's where the device reads it.
@@ -50,7 +51,10 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 	if d.closed.Load() {
 		return nil, device.ErrClosed
 	}
-	const widest = 8
+	widest := uintptr(8)
+	if d.Shape.Items > 1 {
+		widest = entry.WideBytes
+	}
 	if len(p) >= leastBytes && uintptr(unsafe.Pointer(unsafe.SliceData(p)))%widest == 0 {
 		var mem Memory
 		err := d.withRoom(len(p), func() (err error) {

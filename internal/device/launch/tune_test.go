@@ -47,7 +47,7 @@ func tunable(t *testing.T, s *simulated, dir string) *Device {
 	}
 	s.lazy = func(k *entry.Kernel) bool { return k.Tile == lazyTile }
 	s.refuse = func(k *entry.Kernel) bool { return k.Tile == largeTile }
-	d, err := New(s, Options{Kind: "simulated", Units: 2, Shape: entry.Shape{
+	d, err := New(s, Options{Kind: "simulated", Units: 1, Shape: entry.Shape{
 		Items: 16, Near: 4 << 10, Flat: 4, Product: flat.Product, Tiles: []entry.Tile{largeTile, wrongTile, lazyTile, fastTile},
 	}})
 	if err != nil {

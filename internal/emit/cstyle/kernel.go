@@ -169,6 +169,10 @@ func (w *writer) body(body []loop.Stmt) {
 	}
 }
 
+// longBody is the statements from which on a body has work enough for a unit: two
+// of them at once would need more registers than there are.
+const longBody = 32
+
 func (w *writer) loop(l *loop.Loop) {
 	w.share(l.Lo, l.Hi)
 	lo := "0L"
@@ -195,6 +199,9 @@ func (w *writer) loop(l *loop.Loop) {
 		w.hint(w.Lanes)
 		fallthrough
 	default:
+		if len(l.Body) > longBody {
+			w.hint(w.Rolled)
+		}
 		w.repeat(l.Body, func() { w.line("for (long %s = %s, %s_end = %s; %s < %s_end; %s++) {", v, lo, v, hi, v, v, v) })
 	}
 }

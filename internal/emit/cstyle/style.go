@@ -8,8 +8,9 @@ import "github.com/sinterml/sinter/internal/ir"
 type Style struct {
 	Name string
 	// Head and Foot are around a program; Lanes is put in front of a loop over
-	// lanes, Unroll of one over the steps of a product.
-	Head, Foot, Lanes, Unroll string
+	// lanes, Unroll of one over the steps of a product, Rolled of one whose body
+	// is long.
+	Head, Foot, Lanes, Unroll, Rolled string
 	// Types of elements in memory and of values. f16 and bf16 are their bits
 	// in both; a bool has its own type as a value. A program with a type that is
 	// not here is refused.

@@ -31,8 +31,11 @@ const (
 	// side where values of k lie side by side, and others where columns do, of
 	// which enough are left to read whole lines of memory.
 	deepLanes, wideLanes = 32, 16
-	// fewSums is how many a work-item has at most.
-	fewSums = 32
+	// fewSums is how many a work-item has at most, deepSums where that leaves
+	// registers for wide pieces of X.
+	fewSums, deepSums = 32, 16
+	// fewFactors is how many it has at a time.
+	fewFactors = 64
 	// lineBytes of a row that a group reads side by side are worth while.
 	lineBytes = 32
 )
@@ -201,7 +204,7 @@ func (s Shape) fewCols(f *few) int {
 		t := *f
 		t.cols = n
 		line := !f.deep && best*f.items/f.lanes*size < lineBytes
-		if !s.fits(&t) || !line && s.groups(f.g, f.rows, t.groupCols()) < 2*int64(s.Units) {
+		if !s.fits(&t) || f.deep && f.rows*n > deepSums || !line && s.groups(f.g, f.rows, t.groupCols()) < 2*int64(s.Units) {
 			break
 		}
 		best = n

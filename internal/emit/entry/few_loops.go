@@ -166,7 +166,7 @@ func blockTurns(step int) int { return max(1, template.SumBlock/step) }
 
 // blocks sums up in blocks.
 func (l *fewLoops) blocks(turns *loop.Expr) *loop.Loop {
-	block, turn := &loop.Var{Name: "part"}, &loop.Var{Name: "turn"}
+	block, turn := &loop.Var{Name: "block"}, &loop.Var{Name: "turn"}
 	n := loop.Int(blockTurns(l.step))
 	lo := loop.MulIndex(block.Ref(), n)
 	count := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(turns, loop.Int(blockTurns(l.step)-1)), n)
@@ -178,11 +178,26 @@ func (l *fewLoops) blocks(turns *loop.Expr) *loop.Loop {
 	return &loop.Loop{Var: block, Hi: count, Range: loop.Serial, Body: body}
 }
 
-// turn adds the products of one step.
+// turn adds the products of one step, as many at a time as there are registers
+// for their factors.
 func (l *fewLoops) turn(turn *loop.Var) []loop.Stmt {
-	g := l.g
 	first := loop.AddIndex(loop.MulIndex(turn.Ref(), loop.Int(l.lanes)), l.lane)
 	first = loop.MulIndex(first, loop.Int(l.step))
+	n := l.step
+	for n > 1 && n*(l.rows+l.cols) > fewFactors {
+		n /= 2
+	}
+	if n == l.step {
+		return l.factors(first, n)
+	}
+	part := &loop.Var{Name: "part"}
+	first = loop.AddIndex(first, loop.MulIndex(part.Ref(), loop.Int(n)))
+	return []loop.Stmt{&loop.Loop{Var: part, Hi: loop.Int(l.step / n), Range: loop.Serial, Body: l.factors(first, n)}}
+}
+
+// factors adds the products of n values of k.
+func (l *fewLoops) factors(first *loop.Expr, n int) []loop.Stmt {
+	g := l.g
 	var body []loop.Stmt
 	operand := func(e *loop.Expr, name string, v *loop.Var, at, k *loop.Expr) *loop.Expr {
 		e = loop.Substitute(e, map[*loop.Var]*loop.Expr{v: at, g.Inner: k, g.Batch: l.batch})
@@ -193,7 +208,7 @@ func (l *fewLoops) turn(turn *loop.Var) []loop.Stmt {
 		body = append(body, &loop.Set{Local: local, Value: e})
 		return local.Ref()
 	}
-	for i := range l.step {
+	for i := range n {
 		k := loop.AddIndex(first, loop.Int(i))
 		x, y := make([]*loop.Expr, l.rows), make([]*loop.Expr, l.cols)
 		for r := range x {

@@ -1,9 +1,12 @@
 package ptx_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
+	"github.com/sinterml/sinter/internal/emit/ptx"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -13,6 +16,43 @@ func TestFewRows(t *testing.T) {
 	for _, target := range targets {
 		t.Run(target.String(), func(t *testing.T) {
 			launchtest.FewRows(t, &backend{target: target}, target.Shape(), func(ir.DType) bool { return true })
+		})
+	}
+}
+
+// TestFewRowsRegisters shows the registers of large products of few rows: there
+// is room for all values in them.
+func TestFewRowsRegisters(t *testing.T) {
+	path := assembler(t)
+	for _, a := range architectures {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			target, err := ptx.TargetFor(a.major, a.minor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kernels := flattest.LargeFews(target.Shape())
+			p, err := ptx.Write(target, kernels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wide := strings.Count(p.Source, "ld.global.nc.v4.u32"); wide < len(kernels) {
+				t.Errorf("%d loads of 16 bytes in %d kernels", wide, len(kernels))
+			}
+			out, err := assemble(t.Context(), path, a.name, t.TempDir(), p.Source, "-v")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := properties.FindAllStringSubmatch(out, -1)
+			if len(all) != len(kernels) {
+				t.Errorf("ptxas tells of %d functions, not %d", len(all), len(kernels))
+			}
+			for _, f := range all {
+				t.Logf("%-52s %3s registers, spills %s bytes", f[1], f[4], f[2])
+				if f[2] != "0" || f[3] != "0" {
+					t.Errorf("%s has no room for its values in registers", f[1])
+				}
+			}
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/emit/cstyle"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -29,5 +31,23 @@ func TestFewRows(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			launchtest.FewRows(t, &Backend{Clang: c, Style: s}, GPU, func(d ir.DType) bool { return s.Types[d] != "" })
 		})
+	}
+}
+
+// TestFewRowsRegisters compiles large products of few rows for AMD's GPUs: all
+// values are in registers.
+func TestFewRowsRegisters(t *testing.T) {
+	c := Find(t)
+	shape := entry.Shape{Items: 256, Near: 32 << 10, Flat: 64, Product: cstyle.GemmForGroups}
+	p, err := cstyle.HIP.Write(flattest.LargeFews(shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range architectures {
+		kernels, err := c.HIP(t.Context(), arch, p.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(t, kernels)
 	}
 }

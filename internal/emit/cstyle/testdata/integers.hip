@@ -33,6 +33,8 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+typedef uint uint2 __attribute__((ext_vector_type(2)));
+typedef uint uint4 __attribute__((ext_vector_type(4)));
 
 #define as_char(x) __builtin_bit_cast(char, x)
 #define as_uchar(x) __builtin_bit_cast(uchar, x)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
@@ -57,7 +58,17 @@ func Fews(rng *rand.Rand, n int) []Few {
 // Gemm makes the product and its arguments. Floats are small whole numbers, the
 // sums of which have the same bits in any order, unless rounded says otherwise.
 func (f Few) Gemm(rng *rand.Rand, rounded bool) (*template.Gemm, *loop.Args) {
+	g := f.Product()
 	a := &loop.Args{Sizes: ir.Env{"m": f.Rows, "n": f.Cols, "k": f.K}, End: f.Batch}
+	for _, p := range g.Params {
+		n, _ := p.Len.Eval(a.Sizes) // all symbols are bound
+		a.Buffers = append(a.Buffers, contents(rng, p.DType, n, rounded))
+	}
+	return g, a
+}
+
+// Product is the template.
+func (f Few) Product() *template.Gemm {
 	rows, cols, k := ir.N(f.Rows), ir.N(f.Cols), ir.N(f.K)
 	if f.Symbols {
 		rows, cols, k = ir.Sym("m", 0, 8), ir.Sym("n", 0, 1<<20), ir.Sym("k", 0, 1<<20)
@@ -74,8 +85,6 @@ func (f Few) Gemm(rng *rand.Rand, rounded bool) (*template.Gemm, *loop.Args) {
 		at := loop.AddIndex(loop.AddIndex(first, loop.MulIndex(row, loop.SizeOf(width))), col)
 		size = size.Mul(ir.N(f.Batch))
 		g.Params = append(g.Params, loop.Param{Name: fmt.Sprint("p", len(g.Params)), DType: d, Len: size, Use: use})
-		n, _ := size.Eval(a.Sizes) // all symbols are bound
-		a.Buffers = append(a.Buffers, contents(rng, d, n, rounded))
 		return at
 	}
 	load := func(d, as ir.DType, height, width ir.Dim, row, col *loop.Var) *loop.Expr {
@@ -99,7 +108,7 @@ func (f Few) Gemm(rng *rand.Rand, rounded bool) (*template.Gemm, *loop.Args) {
 	value = loop.Apply(ir.Add, out, value, beside)
 	at := param(out, loop.Write, rows, cols, g.Row.Ref(), g.Col.Ref())
 	g.Epilogue = []loop.Stmt{&loop.Store{Param: len(g.Params) - 1, Index: at, Value: value}}
-	return g, a
+	return g
 }
 
 // contents are n elements of a param.
@@ -127,4 +136,26 @@ func cast(e *loop.Expr, d ir.DType) *loop.Expr {
 		return e
 	}
 	return loop.Apply(ir.Cast, d, e)
+}
+
+// LargeFews are products of one, three and eight rows, as large as those of
+// language models, in the formats that these have: to be compiled, not run.
+func LargeFews(s entry.Shape) []*entry.Kernel {
+	var all []*entry.Kernel
+	for _, f := range []Few{
+		{X: ir.F32, Y: ir.F32, Sum: ir.F32}, {X: ir.F16, Y: ir.F16, Sum: ir.F16}, {X: ir.BF16, Y: ir.BF16, Sum: ir.BF16},
+		{X: ir.BF16, Y: ir.BF16, Sum: ir.F32}, {X: ir.U8, Y: ir.I8, Sum: ir.I32}, {X: ir.F64, Y: ir.F64, Sum: ir.F64},
+	} {
+		for _, rows := range []int{1, 3, 8} {
+			for _, f.Deep = range []bool{false, true} {
+				for _, s.Units = range []int{1, 132} {
+					f.Sizes = Sizes{Batch: 1, Rows: rows, Cols: 4096, K: 4096}
+					g := f.Product()
+					name := fmt.Sprintf("product_%v_%v_%v_rows_%d_deep_%v_units_%d", f.X, f.Y, f.Sum, rows, f.Deep, s.Units)
+					all = append(all, s.Gemm(name, g))
+				}
+			}
+		}
+	}
+	return all
 }
