@@ -12,9 +12,9 @@ import (
 // many goroutines. What happens to memory happens in the order of the calls.
 type Backend interface {
 	// Alloc makes n bytes of any contents, from a multiple of entry.WideBytes on; n
-	// is at least leastBytes. Where an error
-	// from here, Build or Record has a method OutOfMemory() bool that returns true,
-	// package launch gives back what it holds, and tries again.
+	// is at least leastBytes. Where an error from here, Build or Record has a
+	// method OutOfMemory() bool that returns true, package launch gives back what
+	// it holds, and tries again.
 	Alloc(n int) (Memory, error)
 	// Import has kernels read the caller's memory, which stays where it is until
 	// Close. It is nil, without an error, where the device needs a copy.
