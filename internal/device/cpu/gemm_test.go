@@ -74,94 +74,124 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 	}
 	s := c.size
 	sum, x, y := c.types()
-	g := &template.Gemm{
+	t.g = &template.Gemm{
 		Name: "gemm", DType: sum, ConstY: c.const_,
 		BatchSize: dim("b", s.batch), Rows: dim("m", s.rows), Cols: dim("n", s.cols), K: dim("k", s.k),
 		Batch: &loop.Var{Name: "batch"}, Row: &loop.Var{Name: "row"}, Col: &loop.Var{Name: "col"}, Inner: &loop.Var{Name: "k"},
 		Acc: &loop.Local{Name: "acc", DType: sum},
 	}
-	t.g = g
-	param := func(name string, d ir.DType, n ir.Dim, use loop.Use) int {
-		g.Params = append(g.Params, loop.Param{Name: name, DType: d, Len: n, Use: use})
-		count, _ := n.Eval(t.env)
-		t.data = append(t.data, randomElements(rng, d, count, c.ints))
-		return len(g.Params) - 1
+	b := gemmBuilder{gemmTest: t, c: c, rng: rng}
+	t.g.X, t.g.Y = widened(widened(b.left(x), x), sum), widened(widened(b.right(y), y), sum)
+	t.g.Epilogue = b.epilogue(sum)
+	return t
+}
+
+// gemmBuilder writes the operands and the epilogue of a case, with the params
+// that they read and write, and random elements in those.
+type gemmBuilder struct {
+	*gemmTest
+	c   gemmCase
+	rng *rand.Rand
+}
+
+func (b *gemmBuilder) param(name string, d ir.DType, n ir.Dim, use loop.Use) int {
+	b.g.Params = append(b.g.Params, loop.Param{Name: name, DType: d, Len: n, Use: use})
+	count, _ := n.Eval(b.env)
+	b.data = append(b.data, randomElements(b.rng, d, count, b.c.ints))
+	return len(b.g.Params) - 1
+}
+
+// at is the place of (i, j) in matrices of rows x cols, one a batch.
+func (b *gemmBuilder) at(i, j *loop.Expr, rows, cols ir.Dim) *loop.Expr {
+	batch := loop.MulIndex(b.g.Batch.Ref(), loop.SizeOf(rows.Mul(cols)))
+	return loop.AddIndex(loop.AddIndex(batch, loop.MulIndex(i, loop.SizeOf(cols))), j)
+}
+
+func (b *gemmBuilder) total(rows, cols ir.Dim) ir.Dim { return b.g.BatchSize.Mul(rows).Mul(cols) }
+
+func widened(e *loop.Expr, d ir.DType) *loop.Expr {
+	if e.DType == d {
+		return e
 	}
-	b, m, n, k := g.Batch.Ref(), g.Row.Ref(), g.Col.Ref(), g.Inner.Ref()
-	// at is the place of (i, j) in matrices of rows x cols, one a batch.
-	at := func(i, j *loop.Expr, rows, cols ir.Dim) *loop.Expr {
-		batch := loop.MulIndex(b, loop.SizeOf(rows.Mul(cols)))
-		return loop.AddIndex(loop.AddIndex(batch, loop.MulIndex(i, loop.SizeOf(cols))), j)
-	}
-	total := func(rows, cols ir.Dim) ir.Dim { return g.BatchSize.Mul(rows).Mul(cols) }
-	switch c.x {
+	return loop.Apply(ir.Cast, d, e)
+}
+
+// left is an element of the left operand, of type x.
+func (b *gemmBuilder) left(x ir.DType) *loop.Expr {
+	g, m, k := b.g, b.g.Row.Ref(), b.g.Inner.Ref()
+	switch b.c.x {
 	case "plain":
-		g.X = loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(m, k, g.Rows, g.K), nil)
+		return loop.Load(b.param("x", x, b.total(g.Rows, g.K), loop.Read), x, b.at(m, k, g.Rows, g.K), nil)
 	case "wide":
 		wide := g.K.Plus(3)
-		g.X = loop.Load(param("x", x, total(g.Rows, wide), loop.Read), x, loop.AddIndex(at(m, k, g.Rows, wide), loop.Int(2)), nil)
+		return loop.Load(b.param("x", x, b.total(g.Rows, wide), loop.Read), x, loop.AddIndex(b.at(m, k, g.Rows, wide), loop.Int(2)), nil)
 	case "transposed":
-		g.X = loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(k, m, g.K, g.Rows), nil)
+		return loop.Load(b.param("x", x, b.total(g.Rows, g.K), loop.Read), x, b.at(k, m, g.K, g.Rows), nil)
 	case "step":
 		two := g.K.Mul(ir.N(2))
-		g.X = loop.Load(param("x", x, total(g.Rows, two), loop.Read), x, at(m, loop.MulIndex(k, loop.Int(2)), g.Rows, two), nil)
+		return loop.Load(b.param("x", x, b.total(g.Rows, two), loop.Read), x, b.at(m, loop.MulIndex(k, loop.Int(2)), g.Rows, two), nil)
 	case "relu":
-		v := loop.Load(param("x", x, total(g.Rows, g.K), loop.Read), x, at(m, k, g.Rows, g.K), nil)
-		g.X = loop.Apply(ir.Max, x, v, loop.Const(x, 0))
+		v := loop.Load(b.param("x", x, b.total(g.Rows, g.K), loop.Read), x, b.at(m, k, g.Rows, g.K), nil)
+		return loop.Apply(ir.Max, x, v, loop.Const(x, 0))
 	}
-	switch c.y {
+	panic("no such left operand: " + b.c.x)
+}
+
+// right is an element of the right operand, of type y.
+func (b *gemmBuilder) right(y ir.DType) *loop.Expr {
+	g, n, k := b.g, b.g.Col.Ref(), b.g.Inner.Ref()
+	switch b.c.y {
 	case "plain":
-		g.Y = loop.Load(param("y", y, total(g.K, g.Cols), loop.Read), y, at(k, n, g.K, g.Cols), nil)
+		return loop.Load(b.param("y", y, b.total(g.K, g.Cols), loop.Read), y, b.at(k, n, g.K, g.Cols), nil)
 	case "shared":
-		g.Y = loop.Load(param("y", y, g.K.Mul(g.Cols), loop.Read), y, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
+		return loop.Load(b.param("y", y, g.K.Mul(g.Cols), loop.Read), y, loop.AddIndex(loop.MulIndex(k, loop.SizeOf(g.Cols)), n), nil)
 	case "transposed":
-		g.Y = loop.Load(param("y", y, total(g.K, g.Cols), loop.Read), y, at(n, k, g.Cols, g.K), nil)
+		return loop.Load(b.param("y", y, b.total(g.K, g.Cols), loop.Read), y, b.at(n, k, g.Cols, g.K), nil)
 	case "scaled", "turned":
-		index := at(k, n, g.K, g.Cols)
-		if c.y == "turned" {
-			index = at(n, k, g.Cols, g.K)
+		index := b.at(k, n, g.K, g.Cols)
+		if b.c.y == "turned" {
+			index = b.at(n, k, g.Cols, g.K)
 		}
-		v := loop.Load(param("y", ir.I8, total(g.K, g.Cols), loop.Read), ir.I8, index, nil)
-		scale := loop.Load(param("scale", ir.F32, g.Cols, loop.Read), ir.F32, n, nil)
-		g.Y = loop.Apply(ir.Mul, ir.F32, loop.Apply(ir.Cast, ir.F32, v), scale)
+		v := loop.Load(b.param("y", ir.I8, b.total(g.K, g.Cols), loop.Read), ir.I8, index, nil)
+		scale := loop.Load(b.param("scale", ir.F32, g.Cols, loop.Read), ir.F32, n, nil)
+		return loop.Apply(ir.Mul, ir.F32, loop.Apply(ir.Cast, ir.F32, v), scale)
 	}
-	widen := func(e *loop.Expr, d ir.DType) *loop.Expr {
-		if e.DType == d {
-			return e
-		}
-		return loop.Apply(ir.Cast, d, e)
-	}
-	g.X, g.Y = widen(widen(g.X, x), sum), widen(widen(g.Y, y), sum)
-	acc := widen(g.Acc.Ref(), ir.F32)
+	panic("no such right operand: " + b.c.y)
+}
+
+// epilogue stores what was summed in type sum.
+func (b *gemmBuilder) epilogue(sum ir.DType) []loop.Stmt {
+	g, m, n := b.g, b.g.Row.Ref(), b.g.Col.Ref()
+	acc := widened(g.Acc.Ref(), ir.F32)
 	store := func(d ir.DType, index, value *loop.Expr) *loop.Store {
-		return &loop.Store{Param: param("out", d, total(g.Rows, g.Cols), loop.Write), Index: index, Value: value}
+		return &loop.Store{Param: b.param("out", d, b.total(g.Rows, g.Cols), loop.Write), Index: index, Value: value}
 	}
-	row := at(m, n, g.Rows, g.Cols)
+	row := b.at(m, n, g.Rows, g.Cols)
 	bias := func() *loop.Expr {
-		return loop.Apply(ir.Add, ir.F32, acc, loop.Load(param("bias", ir.F32, g.Cols, loop.Read), ir.F32, n, nil))
+		return loop.Apply(ir.Add, ir.F32, acc, loop.Load(b.param("bias", ir.F32, g.Cols, loop.Read), ir.F32, n, nil))
 	}
-	switch c.out {
+	switch b.c.out {
 	case "plain":
-		g.Epilogue = []loop.Stmt{store(sum, row, g.Acc.Ref())}
+		return []loop.Stmt{store(sum, row, g.Acc.Ref())}
 	case "transposed":
-		g.Epilogue = []loop.Stmt{store(sum, at(n, m, g.Cols, g.Rows), g.Acc.Ref())}
+		return []loop.Stmt{store(sum, b.at(n, m, g.Cols, g.Rows), g.Acc.Ref())}
 	case "bias":
-		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Max, ir.F32, bias(), loop.Const(ir.F32, 0)))}
+		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Max, ir.F32, bias(), loop.Const(ir.F32, 0)))}
 	case "residual":
-		r := loop.Load(param("residual", ir.F32, total(g.Rows, g.Cols), loop.Read), ir.F32, row, nil)
-		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Add, ir.F32, bias(), r))}
+		r := loop.Load(b.param("residual", ir.F32, b.total(g.Rows, g.Cols), loop.Read), ir.F32, row, nil)
+		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Add, ir.F32, bias(), r))}
 	case "gelu": // 0.5 v (1 + erf(v/sqrt 2))
 		v := bias()
 		half := loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(0.5))))
 		erf := loop.Apply(ir.Erf, ir.F32, loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(math.Sqrt2/2)))))
-		g.Epilogue = []loop.Stmt{store(ir.F32, row, loop.Apply(ir.FMA, ir.F32, half, erf, half))}
+		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.FMA, ir.F32, half, erf, half))}
 	case "bf16":
-		g.Epilogue = []loop.Stmt{store(ir.BF16, row, loop.Apply(ir.Cast, ir.BF16, acc))}
+		return []loop.Stmt{store(ir.BF16, row, loop.Apply(ir.Cast, ir.BF16, acc))}
 	case "two":
 		l := &loop.Local{Name: "l", DType: ir.F32}
-		g.Epilogue = []loop.Stmt{&loop.Set{Local: l, Value: bias()}, store(ir.F32, row, l.Ref()), store(ir.F32, row, loop.Apply(ir.Neg, ir.F32, l.Ref()))}
+		return []loop.Stmt{&loop.Set{Local: l, Value: bias()}, store(ir.F32, row, l.Ref()), store(ir.F32, row, loop.Apply(ir.Neg, ir.F32, l.Ref()))}
 	}
-	return t
+	panic("no such epilogue: " + b.c.out)
 }
 
 func randomElements(rng *rand.Rand, d ir.DType, n int, ints bool) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -137,48 +138,50 @@ func TestEveryOpHasARule(t *testing.T) {
 }
 
 // A whole run through the device's interface, with a variable assigned.
-func TestSubmit(t *testing.T) {
-	ctx := context.Background()
+// doubling is a program over n values that returns 2v as the new value of v, and
+// x, with buffers for n = 3.
+func doubling(t *testing.T) (d *Device, bound *device.Bound, v []float32) {
+	t.Helper()
+	must := func(n *ir.Node, err error) *ir.Node {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	b := ir.NewBuilder(nil)
-	n := ir.Sym("n", 0, 100)
-	typ := ir.Type{DType: ir.F32, Shape: ir.Shape{n}}
-	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: typ})
+	x := must(b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Shape{ir.Sym("n", 0, 100)}}}))
+	variable := must(b.AddLeaf(ir.Leaf{Kind: ir.Variable, Name: "v", Type: ir.Type{DType: ir.F32, Shape: ir.Static(3)}}))
+	sum := must(b.Add(ir.Add, ir.Attr{}, variable, variable))
+	g := b.Finish(must(b.Add(ir.Assign, ir.Attr{Leaf: 1}, variable, sum)), x)
+	d = New()
+	m, err := d.CompileGraph(context.Background(), g, device.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := b.AddLeaf(ir.Leaf{Kind: ir.Variable, Name: "v", Type: ir.Type{DType: ir.F32, Shape: ir.Static(3)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := b.Add(ir.Add, ir.Attr{}, v, v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	assign, err := b.Add(ir.Assign, ir.Attr{Leaf: 1}, v, sum)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := b.Finish(assign, x)
-	d := New()
-	m, err := d.CompileGraph(ctx, g, device.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	xs, vs := []float32{1, 2, 3}, []float32{10, 20, 30}
-	var buf [4]device.Buffer
-	for i, data := range [][]float32{xs, vs} {
-		if buf[i], err = d.Import(raw(data)); err != nil {
+	v = []float32{10, 20, 30}
+	bound = &device.Bound{Module: m, Env: ir.Env{"n": 3}}
+	for _, l := range g.Leaves {
+		data := []float32{1, 2, 3}
+		if l.Name == "v" {
+			data = v
+		}
+		in, err := d.Import(raw(data))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if buf[i+2], err = d.Alloc(12); err != nil {
+		out, err := d.Alloc(12)
+		if err != nil {
 			t.Fatal(err)
 		}
+		bound.Leaves, bound.Outputs = append(bound.Leaves, in), append(bound.Outputs, out)
 	}
-	leaves := buf[:2]
-	if g.Leaves[0].Name != "x" {
-		leaves = []device.Buffer{buf[1], buf[0]}
-	}
-	bound := &device.Bound{Module: m, Env: ir.Env{"n": 3}, Leaves: leaves, Outputs: buf[2:]}
+	return d, bound, v
+}
+
+func TestSubmit(t *testing.T) {
+	ctx := t.Context()
+	d, bound, v := doubling(t)
 	ev, err := d.Submit(ctx, bound)
 	if err != nil {
 		t.Fatal(err)
@@ -186,11 +189,19 @@ func TestSubmit(t *testing.T) {
 	if err := ev.Wait(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := elements[float32](buf[2].Bytes()); got[0] != 20 || got[1] != 40 || got[2] != 60 {
+	if got := elements[float32](bound.Outputs[0].Bytes()); got[0] != 20 || got[1] != 40 || got[2] != 60 {
 		t.Errorf("the new value is %v", got)
 	}
-	if vs[0] != 10 {
+	if v[0] != 10 {
 		t.Error("a leaf was written")
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if ev, err = d.Submit(gone, bound); err != nil {
+		t.Fatal(err)
+	}
+	if err := ev.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run gives %v", err)
 	}
 	bound.Env = ir.Env{"n": 101}
 	if _, err := d.Submit(ctx, bound); err == nil {
@@ -200,20 +211,14 @@ func TestSubmit(t *testing.T) {
 	if _, err := d.Submit(ctx, bound); err == nil {
 		t.Error("leaves of the wrong size are accepted")
 	}
-	bound.Env = ir.Env{"n": 3}
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	ev, err = d.Submit(gone, bound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ev.Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled run gives %v", err)
-	}
+}
+
+func TestClosed(t *testing.T) {
+	d, bound, _ := doubling(t)
 	if s := d.Stats(); s.Allocated != 24 || s.Peak != 24 {
 		t.Errorf("stats %+v", s)
 	}
-	for _, b := range buf {
+	for _, b := range slices.Concat(bound.Leaves, bound.Outputs) {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -224,10 +229,10 @@ func TestSubmit(t *testing.T) {
 	if s := d.Stats(); s.Allocated != 0 {
 		t.Errorf("stats %+v after closing all", s)
 	}
-	if err := m.Close(); err != nil {
+	if err := bound.Module.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := d.Submit(ctx, bound); !errors.Is(err, device.ErrClosed) {
+	if _, err := d.Submit(t.Context(), bound); !errors.Is(err, device.ErrClosed) {
 		t.Errorf("a closed module gives %v", err)
 	}
 	if err := d.Close(); err != nil {

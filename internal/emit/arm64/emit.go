@@ -2,9 +2,10 @@
 // no processor of the kind.
 //
 // A kernel becomes instructions on virtual registers (vcode.go), built by
-// walking its statements (native.Builder, nest.go); then registers are given out and the
-// instructions assembled (write.go). NEON has registers of four 32-bit lanes and
-// no masks: what a loop leaves behind full registers is done one by one.
+// walking its statements (native.Builder, nest.go); then registers are given out
+// and the instructions assembled (write.go). NEON has registers of four 32-bit
+// lanes and no masks: what a loop leaves behind full registers is done one by
+// one.
 package arm64
 
 import (

@@ -2,9 +2,9 @@
 // pure: it needs no processor of the kind, nor one that runs x86 code at all.
 //
 // A kernel becomes instructions on virtual registers (vcode.go), built by
-// walking its statements (native.Builder, nest.go); then registers are given out (alloc.go)
-// and the instructions assembled (write.go). The expression emitter between is
-// open to hand-written templates through Fragment (fragment.go).
+// walking its statements (native.Builder, nest.go); then registers are given out
+// (alloc.go) and the instructions assembled (write.go). The expression emitter
+// between is open to hand-written templates through Fragment (fragment.go).
 package x86
 
 import (
