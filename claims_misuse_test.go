@@ -68,7 +68,7 @@ var receivers = map[string][]any{
 	".Program": {(*sinter.Program)(nil), &sinter.Program{}}, ".Rand": {(*sinter.Rand)(nil), &sinter.Rand{}},
 	".Variable": {(*sinter.Variable)(nil), &sinter.Variable{}}, ".ShapeError": {&sinter.ShapeError{}},
 	".DType": {sinter.DType(0), sinter.DType(200)}, ".Dim": {sinter.Dim{}}, ".IndexError": {&sinter.IndexError{}}, ".OutOfMemoryError": {&sinter.OutOfMemoryError{}},
-	".DivisionError": {&sinter.DivisionError{}}, ".Profile": {(*sinter.Profile)(nil), &sinter.Profile{}}, ".Limits": {sinter.Limits{}}, ".Tuning": {(*sinter.Tuning)(nil), &sinter.Tuning{}},
+	".DivisionError": {&sinter.DivisionError{}}, ".Profile": {(*sinter.Profile)(nil), &sinter.Profile{}}, ".Limits": {sinter.Limits{}}, ".Tuning": {(*sinter.Tuning)(nil), &sinter.Tuning{}}, ".BatchTry": {sinter.BatchTry{}},
 	"embed.Encoder": {(*embed.Encoder)(nil), &embed.Encoder{}}, "embed.Reranker": {(*embed.Reranker)(nil), &embed.Reranker{}}, "model.Encoder": {(*model.Encoder)(nil), &model.Encoder{}},
 	"model.CrossEncoder": {(*model.CrossEncoder)(nil), &model.CrossEncoder{}},
 	"model.Pooling":      {model.Pooling(0), model.Pooling(99)}, "tokenizer.Tokenizer": {(*tokenizer.Tokenizer)(nil), &tokenizer.Tokenizer{}},

@@ -35,6 +35,12 @@ type Device struct {
 	dev      device.Device
 	compiler device.Compiler
 	programs programs
+
+	kind       string
+	variant    string            // of the processor: what CPUOptions ask for
+	properties device.Properties // but of the processor, of which they are asked for anew
+	limit      int64             // of memory; 0: none
+	copies     bool              // what lies in the host's memory
 }
 
 // DeviceInfo describes a device that Open can open, or says why one is missing.
@@ -124,7 +130,7 @@ func OpenCPU(o CPUOptions) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("device \"cpu\": %w", err)
 	}
-	return &Device{name: "cpu", dev: dev, compiler: dev}, nil
+	return &Device{name: "cpu", dev: dev, compiler: dev, kind: "cpu", variant: fmt.Sprint(isa, o.Threads)}, nil
 }
 
 // openDriver opens a device of a driver. What cannot be there without asking
@@ -157,7 +163,7 @@ func openDriver(d device.Driver, index int, name string, o DeviceOptions) (*Devi
 		return nil, fmt.Errorf("device %q: %w", name, errors.Join(err, dev.Close()))
 	}
 	keepTuning(dev, d.Name, properties, o)
-	return &Device{name: name, dev: dev, compiler: c}, nil
+	return &Device{name: name, dev: dev, compiler: c, kind: d.Name, properties: properties, limit: o.MemoryLimit, copies: d.External}, nil
 }
 
 func limitMemory(d device.Device, n int64) error {

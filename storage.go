@@ -224,6 +224,13 @@ func (s *storage) on(ctx context.Context, d *Device) (device.Buffer, error) {
 	return b, nil
 }
 
+// lies tells whether the values are in the memory of d.
+func (s *storage) lies(d *Device) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffers[d] != nil
+}
+
 // read calls f with the values in the host's memory, which f must not keep. A
 // mapped file that is gone is an error.
 func (s *storage) read(ctx context.Context, f func(b []byte) error) error {

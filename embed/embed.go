@@ -34,6 +34,10 @@ type Options struct {
 	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
 	Device      *sinter.Device   // nil: the best
 	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024
+	// KeptBatch has BatchTokens, if that is 0, be what RecommendBatch found earlier
+	// for this model and device, where that was faster than 1024 tokens. On the
+	// device "cpu" it is 1024.
+	KeptBatch bool
 	// Compile is passed on where it is set: NoOpt, Trace and Check; Device and Precision are those above.
 	Compile sinter.Options
 }
@@ -103,10 +107,13 @@ func (e *Encoder) prepare(ctx context.Context, o Options) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.queue.run, e.queue.tokens = e.run, e.batch
 	if e.program, err = Compile(e.model, o.compile()); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
+	if o.KeptBatch && o.BatchTokens == 0 {
+		e.batch = e.kept(ctx)
+	}
+	e.queue.run, e.queue.tokens = e.run, e.batch
 	return nil
 }
 
@@ -315,10 +322,7 @@ func (e *Encoder) run(ctx context.Context, texts [][]int32, tokens int) ([][]flo
 		flat = append(flat, t...)
 		offsets = append(offsets, int32(len(flat)))
 	}
-	values, err := runValues(ctx, e.program, e.model, map[string]sinter.Tensor{
-		"ids":     sinter.Of(flat, len(flat)),
-		"offsets": sinter.Of(offsets, len(offsets)),
-	})
+	values, err := runValues(ctx, e.program, e.model, inputs(flat, offsets))
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ found. Work that the cpu has done before a GPU would have started stays there.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listDevices(cmd.Context()) },
 	}
-	c.AddCommand(a.deviceCheckCommand())
+	c.AddCommand(a.deviceCheckCommand(), a.deviceBatchCommand())
 	return c
 }
 

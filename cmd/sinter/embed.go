@@ -30,6 +30,8 @@ writes a NumPy file of float32, a row a text; where it cannot be written in any
 order, as into a pipe, it first fills a file in the temporary folder. --output
 writes a file that appears under its name once it is complete.
 
+How many texts run at a time on a device 'sinter device batch' finds out.
+
 --prompt NAME is for models that were trained with a text before each text, and
 another for queries than for what is searched. docs/models.md has a list.
 

@@ -61,7 +61,7 @@ func (a *app) openEncoder(ctx context.Context) (*encoder, error) {
 // long vectors are to be, 0 being as the model has them, and how much work there
 // is, in multiply-adds.
 func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int, work float64) (*encoder, error) {
-	o := embed.Options{Model: a.settings.model, Prompt: prompt, Dim: dim, Precision: precisionOf(a.dtype()), Compile: a.compileOptions()}
+	o := embed.Options{Model: a.settings.model, Prompt: prompt, Dim: dim, Precision: precisionOf(a.dtype()), Compile: a.compileOptions(), KeptBatch: work == unknown}
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}

@@ -1,6 +1,16 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Sizer is a Module that tells how many bytes a run has beside what is bound:
+// what lies between kernels, and what they work in. Others tell nothing.
+type Sizer interface {
+	RunBytes(env ir.Env) (int64, error)
+}
 
 // MemoryKeeper is a device that keeps its memory within a limit, and can give
 // back what it holds for later runs. Others have neither.

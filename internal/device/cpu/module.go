@@ -207,6 +207,18 @@ type place struct {
 	bytes  []byte
 }
 
+// RunBytes are those of the temps; what kernels work in is small.
+func (m *module) RunBytes(env ir.Env) (int64, error) {
+	if err := m.conditions.Sizes(env); err != nil {
+		return 0, err
+	}
+	a, err := m.arena(env)
+	if err != nil {
+		return 0, err
+	}
+	return int64(a.Size), nil
+}
+
 // arena finds or makes the packing of the temps for these sizes.
 func (m *module) arena(env ir.Env) (*schedule.Arena, error) {
 	key := fmt.Sprint(map[string]int(env)) // maps print sorted

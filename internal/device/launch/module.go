@@ -87,6 +87,27 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	return done{m.run(ctx, b)}, nil
 }
 
+// RunBytes are those of a session.
+func (m *module) RunBytes(env ir.Env) (int64, error) {
+	if err := m.conditions.Sizes(env); err != nil {
+		return 0, err
+	}
+	layout, err := m.plan.Pack(env, m.share)
+	if err != nil {
+		return 0, err
+	}
+	words, slab := 0, 0
+	for i, k := range m.plan.Kernels {
+		x, err := m.device.extent(m.functions[i], env)
+		if err != nil {
+			return 0, fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+		slab = max(slab, x.slab)
+		words += m.functions[i].Work.Slots
+	}
+	return int64(layout.Size + slab + 4*words), nil
+}
+
 // run runs the program once.
 func (m *module) run(ctx context.Context, b *device.Bound) error {
 	s, err := m.session(b.Env)

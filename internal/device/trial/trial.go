@@ -78,6 +78,17 @@ func (m *Memory) Again(ctx context.Context, name, kind string, p device.Properti
 	return nil
 }
 
+// Keep remembers on disk something else that was measured, under what it depends
+// on beside the device, its driver and this build of the program.
+func (m *Memory) Keep(data []byte, kind string, p device.Properties, key ...string) {
+	m.Disk.Put(data, append(keyOf(kind, p), key...)...)
+}
+
+// Kept is what Keep was given.
+func (m *Memory) Kept(kind string, p device.Properties, key ...string) ([]byte, bool) {
+	return m.Disk.Get(append(keyOf(kind, p), key...)...)
+}
+
 // Run compares a device with the processor on one small program.
 func Run(ctx context.Context, d device.Device) (err error) {
 	r, ok := d.(suite.Runner)
