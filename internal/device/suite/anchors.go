@@ -31,8 +31,32 @@ func matMulCases() []*Case {
 			}
 		}})
 	}
+	all = append(all, fewRowsCases()...)
 	return append(all, layerCase("linear layer", m, sizes[:1], 7, 9), layerCase("linear layer wide", m,
 		[]ir.Env{{"M": 1}, {"M": 0}, {"M": 13}, {"M": 70}}, 300, 130))
+}
+
+// fewRowsCases multiplies a few rows, whose number is known, by weights that lie
+// either way, of sizes that are known and that are not.
+func fewRowsCases() []*Case {
+	k, n := ir.Sym("K", 0, 4096), ir.Sym("N", 0, 4096)
+	var all []*Case
+	for _, d := range takes(ir.MatMul, ir.Attr{}, 2, 2, 2) {
+		all = append(all, &Case{Name: fmt.Sprintf("matmul few rows %v", d), Sizes: []ir.Env{{"K": 7, "N": 9}, {"K": 0, "N": 4}, {"K": 3, "N": 0}, {"K": 530, "N": 33}}, Build: func(b *Builder) []*ir.Node {
+			var outs []*ir.Node
+			times := func(fill Fill, m, k, n ir.Dim) {
+				x := b.Input(d, fill, m, k)
+				turned := b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, b.Input(d, fill, n, k))
+				outs = append(outs, b.Add(ir.MatMul, ir.Attr{}, x, b.Input(d, fill, k, n)), b.Add(ir.MatMul, ir.Attr{}, x, turned))
+			}
+			times(Ordinary, ir.N(5), k, n)
+			times(Special, ir.N(3), k, n)
+			times(Ordinary, ir.N(1), ir.N(272), ir.N(48))
+			times(Ordinary, ir.N(8), ir.N(64), ir.N(16))
+			return outs
+		}})
+	}
+	return all
 }
 
 // layerCase is a linear layer with its activation and a residual, twice: the
