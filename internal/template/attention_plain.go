@@ -60,12 +60,19 @@ func (t *Attention) plainRows(e *loop.Expr, length ir.Dim) (PlainRows, bool) {
 // within rewrites an index of dense rows, row = Seq*length + I, so that no
 // division is left where one only takes the row apart.
 func (t *Attention) within(index *loop.Expr, length ir.Dim) *loop.Expr {
+	st := &loop.Set{Value: index}
+	apart := loop.Rewrite([]loop.Stmt{st}, t.apart(length))[0].(*loop.Set).Value
+	row := loop.AddIndex(loop.MulIndex(t.Seq.Ref(), loop.SizeOf(length)), t.I.Ref())
+	return loop.Substitute(apart, map[*loop.Var]*loop.Expr{t.Row: row})
+}
+
+// apart is Seq and I in the place of what takes a dense row apart.
+func (t *Attention) apart(length ir.Dim) func(e *loop.Expr) *loop.Expr {
 	isLength := func(e *loop.Expr) bool {
 		n, ok := e.AsInt()
 		return ok && length.IsConst(n) || e.Kind == loop.KindSize && e.Size.Equal(length)
 	}
-	st := &loop.Set{Value: index}
-	apart := loop.Rewrite([]loop.Stmt{st}, func(e *loop.Expr) *loop.Expr {
+	return func(e *loop.Expr) *loop.Expr {
 		if e.Kind != loop.KindApply || len(e.Args) != 2 || e.Args[0].Kind != loop.KindVar || e.Args[0].Var != t.Row || !isLength(e.Args[1]) {
 			return e
 		}
@@ -76,7 +83,5 @@ func (t *Attention) within(index *loop.Expr, length ir.Dim) *loop.Expr {
 			return t.I.Ref()
 		}
 		return e
-	})[0].(*loop.Set).Value
-	row := loop.AddIndex(loop.MulIndex(t.Seq.Ref(), loop.SizeOf(length)), t.I.Ref())
-	return loop.Substitute(apart, map[*loop.Var]*loop.Expr{t.Row: row})
+	}
 }

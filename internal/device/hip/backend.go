@@ -25,7 +25,7 @@ func shapeOf(d *hiprt.Device) entry.Shape {
 		items  = 256
 		widest = 8 // bytes of an element of a product
 	)
-	s := entry.Shape{Items: items, Near: d.Shared / 2, Flat: items}
+	s := entry.Shape{Items: items, Near: d.Shared / 2, Shared: d.Shared, Flat: items}
 	s.Product, s.Tiles = cstyle.GemmForGroups, entry.GroupTiles(s.Items, s.Near/widest)
 	return s
 }

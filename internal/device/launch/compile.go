@@ -154,24 +154,33 @@ type kernelWork struct {
 
 // entry makes the entry point.
 func (k kernelWork) entry(s entry.Shape, name string) *entry.Kernel {
-	if g, ok := k.Work.(*template.Gemm); ok {
-		return s.Gemm(name, g)
+	switch w := k.Work.(type) {
+	case *template.Gemm:
+		return s.Gemm(name, w)
+	case *template.Attention:
+		return s.Attention(name, w)
 	}
 	return s.Kernel(name, k.loops)
 }
 
 // table is the strategies to try.
 func (k kernelWork) table(s entry.Shape) []entry.Strategy {
-	if g, ok := k.Work.(*template.Gemm); ok {
-		return s.ProductTable(g)
+	switch w := k.Work.(type) {
+	case *template.Gemm:
+		return s.ProductTable(w)
+	case *template.Attention:
+		return s.AttentionTable(w)
 	}
 	return s.Table(k.loops)
 }
 
 func (k kernelWork) hash() string {
 	how := "loops"
-	if _, ok := k.Work.(*template.Gemm); ok {
+	switch k.Work.(type) {
+	case *template.Gemm:
 		how = "product"
+	case *template.Attention:
+		how = "attention"
 	}
 	return tune.Hash(how, k.loops)
 }

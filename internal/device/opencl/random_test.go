@@ -41,7 +41,7 @@ func openContext(t testing.TB) *cl.Context {
 // shapes are those that a processor can run too.
 var shapes = map[string]entry.Shape{
 	"cpu": processor,
-	"gpu": {Items: 64, Near: 16 << 10, Flat: 8, Product: cstyle.GemmForGroups},
+	"gpu": {Items: 64, Near: 16 << 10, Shared: 32 << 10, Flat: 8, Product: cstyle.GemmForGroups},
 }
 
 // optionsFor are those of the driver's compiler. LLVM 15 loses halves of vectors

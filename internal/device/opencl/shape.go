@@ -21,7 +21,7 @@ func shapeOf(d *cl.Device) entry.Shape {
 	if d.CPU {
 		return processor
 	}
-	s := entry.Shape{Items: min(256, d.MaxGroup), Near: d.Local / 2, Flat: min(64, d.MaxGroup)}
+	s := entry.Shape{Items: min(256, d.MaxGroup), Near: d.Local / 2, Shared: d.Local, Flat: min(64, d.MaxGroup)}
 	if d.MaxGroup >= entry.GroupTile.Items() {
 		s.Product, s.Tiles = cstyle.GemmForGroups, entry.GroupTiles(s.Items, s.Near/widest)
 	}

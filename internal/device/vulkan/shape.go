@@ -23,9 +23,9 @@ const (
 func shapeOf(p *vk.Physical) entry.Shape {
 	if p.Software() {
 		// Mesa has the items of a group in the lanes of vectors.
-		return entry.Shape{Items: 2 * max(8, p.Subgroup), Near: p.Shared / 2, Flat: 64, Product: flat.Product}
+		return entry.Shape{Items: 2 * max(8, p.Subgroup), Near: p.Shared / 2, Shared: p.Shared, Flat: 64, Product: flat.Product}
 	}
-	return entry.Shape{Items: 256, Near: p.Shared / 2, Flat: 64, Product: flat.Product}
+	return entry.Shape{Items: 256, Near: p.Shared / 2, Shared: p.Shared, Flat: 64, Product: flat.Product}
 }
 
 func unitsOf(p *vk.Physical) int {

@@ -41,7 +41,7 @@ func (w *writer) load(e *loop.Expr) string {
 	if text := w.wide(e); text != "" {
 		return text
 	}
-	text := fmt.Sprintf("%s[%s]", w.params[e.Param], w.value(e.Args[0]))
+	text := fmt.Sprintf("%s[%s]", w.params[e.Param], w.place(e.Param, e.Args[0]))
 	if e.DType == ir.Bool {
 		text = "(" + text + " != 0)"
 	}
@@ -49,6 +49,18 @@ func (w *writer) load(e *loop.Expr) string {
 		return fmt.Sprintf("(%s ? %s : %s)", w.value(e.Args[1]), text, w.constant(e.DType, 0))
 	}
 	return text
+}
+
+// place is an index into the memory of a param.
+func (w *writer) place(param int, index *loop.Expr) string {
+	if w.k.OwnOf(param) == 0 {
+		return w.value(index)
+	}
+	n, ok := w.k.OwnPlace(param, index)
+	if !ok {
+		return w.fail("which element of %s is meant depends on more than the work-item", w.k.Work.Params[param].Name)
+	}
+	return strconv.Itoa(n)
 }
 
 // valueType is the type of a value in a variable.

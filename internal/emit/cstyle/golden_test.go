@@ -2,6 +2,7 @@ package cstyle_test
 
 import (
 	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/cstyle"
 	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
@@ -68,6 +70,13 @@ func product() *template.Gemm {
 	return g
 }
 
+// attention is causal, by tiles, of heads of 64 in bf16.
+func attention() *entry.Kernel {
+	s := flattest.Attended{Batch: 1, Heads: 4, KVHeads: 2, Queries: 1, Keys: 1, Width: 64}
+	a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), ir.BF16, s, ir.AttentionAttr{Scale: 0.125, Causal: true})
+	return entry.Shape{Items: 256, Near: 16 << 10, Shared: 64 << 10}.Attention("", a)
+}
+
 func parse(t *testing.T, text string, g loop.Grouping) *loop.Kernel {
 	t.Helper()
 	k, err := loop.Parse(text)
@@ -87,6 +96,7 @@ func goldens(t *testing.T) map[string]*entry.Kernel {
 		"integers":    {Work: parse(t, integers, strips), Items: 1, Near: make([]bool, 3)},
 		"product_cpu": cstyle.GemmForProcessor("", product(), entry.Tile{}),
 		"product_gpu": cstyle.GemmForGroups("", product(), entry.Tile{}),
+		"attention":   attention(),
 	}
 	for name, k := range all {
 		k.Entry = name

@@ -12,6 +12,7 @@ var HIP = &Style{
 	Head: hipHead, Foot: "\n} // namespace sinter\n",
 	// All 16 steps at once bring more operands than there are registers.
 	Unroll:   "#pragma unroll 4",
+	Pairs:    "#pragma unroll 2",
 	Rolled:   "#pragma unroll 1",
 	Types:    types,
 	Entry:    "KERNEL(ITEMS) void",

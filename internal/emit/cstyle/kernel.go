@@ -199,7 +199,9 @@ func (w *writer) loop(l *loop.Loop) {
 		w.hint(w.Lanes)
 		fallthrough
 	default:
-		if len(l.Body) > longBody {
+		if w.k.Own != nil && l.Range == loop.Unroll {
+			w.hint(w.Pairs)
+		} else if w.k.Own != nil || len(l.Body) > longBody {
 			w.hint(w.Rolled)
 		}
 		w.repeat(l.Body, func() { w.line("for (long %s = %s, %s_end = %s; %s < %s_end; %s++) {", v, lo, v, hi, v, v, v) })
@@ -222,7 +224,7 @@ func (w *writer) store(s *loop.Store) {
 	if s.Valid != nil {
 		guard = "if (" + w.value(s.Valid) + ") "
 	}
-	w.line("%s%s[%s] = %s;", guard, w.params[s.Param], w.value(s.Index), w.value(s.Value))
+	w.line("%s%s[%s] = %s;", guard, w.params[s.Param], w.place(s.Param, s.Index), w.value(s.Value))
 }
 
 // share gives names to the values below roots that have several users.

@@ -147,6 +147,10 @@ func (w *writer) near() {
 		if p.Use != loop.Scratch || !w.k.Near[i] {
 			continue
 		}
+		if own := w.k.OwnOf(i); own > 0 { // an array whose indices are constants lies in registers
+			w.line("%s %s[%d];", w.valueType(p.DType), w.params[i], own)
+			continue
+		}
 		n, ok := p.Len.Const()
 		if !ok {
 			w.fail("scratch %s near by has no constant size", p.Name)

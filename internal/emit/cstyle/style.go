@@ -9,8 +9,9 @@ type Style struct {
 	Name string
 	// Head and Foot are around a program; Lanes is put in front of a loop over
 	// lanes, Unroll of one over the steps of a product, Rolled of one whose body
-	// is long.
-	Head, Foot, Lanes, Unroll, Rolled string
+	// is long. Where work-items keep values in registers, Pairs stands before
+	// short loops and Rolled before all others.
+	Head, Foot, Lanes, Unroll, Pairs, Rolled string
 	// Types of elements in memory and of values. f16 and bf16 are their bits
 	// in both; a bool has its own type as a value. A program with a type that is
 	// not here is refused.

@@ -44,7 +44,7 @@ func (b *Barriers) accesses(body []loop.Stmt) pending {
 	p := newPending()
 	k := loop.Kernel{Body: body}
 	k.WalkExprs(func(e *loop.Expr) {
-		if e.Kind == loop.KindLoad && b.k.Work.Params[e.Param].Use != loop.Read {
+		if e.Kind == loop.KindLoad && b.k.Work.Params[e.Param].Use != loop.Read && b.k.OwnOf(e.Param) == 0 {
 			p.reads[e.Param] = true
 		}
 	})
@@ -55,7 +55,9 @@ func (b *Barriers) accesses(body []loop.Stmt) pending {
 			case *loop.Loop:
 				stores(s.Body)
 			case *loop.Store:
-				p.writes[s.Param] = true
+				if b.k.OwnOf(s.Param) == 0 {
+					p.writes[s.Param] = true
+				}
 			}
 		}
 	}
@@ -82,7 +84,7 @@ func (b *Barriers) Before(s loop.Stmt) Wait {
 		for p := range x {
 			switch {
 			case !y[p]:
-			case b.k.Work.Params[p].Use != loop.Scratch || !b.k.Near[p]:
+			case !b.near(p):
 				wait = All
 			default:
 				wait = max(wait, Shared)
@@ -92,11 +94,24 @@ func (b *Barriers) Before(s loop.Stmt) Wait {
 	meets(now.reads, b.open.writes)
 	meets(now.writes, b.open.reads)
 	meets(now.writes, b.open.writes)
-	if wait != Nothing {
+	switch wait {
+	case All:
 		b.open = newPending()
+	case Shared: // which says nothing of buffers
+		for p := range b.k.Work.Params {
+			if b.near(p) {
+				delete(b.open.reads, p)
+				delete(b.open.writes, p)
+			}
+		}
 	}
 	b.open.add(now)
 	return wait
+}
+
+// near tells whether a param is memory near the group.
+func (b *Barriers) near(param int) bool {
+	return b.k.Work.Params[param].Use == loop.Scratch && b.k.Near[param]
 }
 
 // Enter begins the body of a loop: the iteration before may still be going on.
@@ -104,7 +119,16 @@ func (b *Barriers) Enter(body []loop.Stmt) {
 	before := newPending()
 	before.add(b.open)
 	b.outer = append(b.outer, before)
-	b.open.add(b.accesses(body))
+	last := b.accesses(body)
+	if l, ok := b.k.Work.Body[0].(*loop.Loop); ok && l.Range == loop.Global && len(body) > 0 && l.Body[0] == body[0] {
+		for p := range b.k.Work.Params { // of which iterations use elements of their own
+			if b.k.Work.Params[p].Use != loop.Scratch {
+				delete(last.reads, p)
+				delete(last.writes, p)
+			}
+		}
+	}
+	b.open.add(last)
 }
 
 // Leave ends it. It may have had no iteration.

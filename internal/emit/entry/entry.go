@@ -19,6 +19,10 @@ type Kernel struct {
 	// Near says of each scratch param whether it is memory that the group, or
 	// the work-item, has close by. Others lie in a slab.
 	Near []bool
+	// Own, if set, says of each scratch param how many elements a work-item has
+	// to itself, see OwnOf: those of item i lie from i*Own on, and every access
+	// says which by a constant. Such a param is Near.
+	Own []int
 	// Gemm, if set, is what the kernel computes; Work is its meaning, with the
 	// params. The work of a worker is a panel of columns times ArgRows rows:
 	// panels of a block of rows follow each other, then come the next block and

@@ -15,8 +15,12 @@ type Shape struct {
 	// caches need no memory of groups beside them.
 	Items int
 	Near  int // bytes of a kernel's scratch memory that lie close to its workers
-	Flat  int // work-items of a group whose iterations have nothing in common
-	Units int // compute units; 0: not known
+	// Shared is how many bytes a group may have there, where a kernel needs
+	// more to run at all; 0: none does.
+	Shared int
+	Own    int // words that a work-item may keep in registers; 0: as many as anywhere
+	Flat   int // work-items of a group whose iterations have nothing in common
+	Units  int // compute units; 0: not known
 	// Product makes the entry point of a product, with the tile that is usual if
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel

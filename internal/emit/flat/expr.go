@@ -52,6 +52,9 @@ func (w *writer) load(e *loop.Expr) Value {
 	if x, ok := w.wide(e); ok {
 		return x
 	}
+	if w.k.OwnOf(e.Param) > 0 {
+		return w.loadOwn(e)
+	}
 	var valid Value
 	index := w.value(e.Args[0])
 	if len(e.Args) == 2 {

@@ -79,6 +79,7 @@ type writer struct {
 	rows              Value // of a task of a product
 	sizes             []size
 	params            []Memory
+	own               map[int][]Var // of params that work-items have in registers
 	status            Memory
 	vars              map[*loop.Var]Value
 	changing          map[*loop.Local]bool  // those that have a Var
@@ -163,6 +164,10 @@ func (w *writer) begin() {
 	}
 	for i, p := range w.k.Work.Params {
 		if p.Use != loop.Scratch || !w.k.Near[i] {
+			continue
+		}
+		if w.k.OwnOf(i) > 0 {
+			w.makeOwn(i)
 			continue
 		}
 		n, ok := p.Len.Const()
@@ -313,6 +318,10 @@ func (w *writer) store(s *loop.Store) {
 		w.alone = true
 		w.If(w.Op(Equal, Bool, w.item, w.Const(I32, 0)), func() { w.store(s) })
 		w.alone = false
+		return
+	}
+	if w.k.OwnOf(s.Param) > 0 {
+		w.storeOwn(s)
 		return
 	}
 	index := w.value(s.Index)

@@ -205,7 +205,7 @@ func TestRegisters(t *testing.T) {
 }
 
 // fastKernels is a program of products in all formats, as their operands may lie,
-// and entry points of attention, which are numbered.
+// and of attention with heads of usual sizes, and entry points of attention, which are numbered.
 func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
 	var products []*entry.Kernel
 	for _, d := range []ir.DType{ir.F32, ir.F64, ir.F16, ir.BF16, ir.I8, ir.U8, ir.I32} {
@@ -213,6 +213,15 @@ func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
 			for _, k := range []int{384, 1024} {
 				g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), d, flattest.Sizes{Batch: 2, Rows: 5, Cols: 128, K: k}, turned)
 				products = append(products, target.Shape().Gemm(fmt.Sprintf("gemm_%v_%d_turned_%v", d, k, turned), g))
+			}
+		}
+	}
+	for _, d := range []ir.DType{ir.F32, ir.BF16} {
+		for _, width := range []int{64, 80, 128} {
+			for _, causal := range []bool{false, true} {
+				s := flattest.Attended{Batch: 1, Heads: 4, KVHeads: 2, Queries: 1, Keys: 1, Width: width}
+				a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), d, s, ir.AttentionAttr{Scale: 1, Causal: causal})
+				products = append(products, target.Shape().Attention(fmt.Sprintf("attention_%v_%d_causal_%v", d, width, causal), a))
 			}
 		}
 	}

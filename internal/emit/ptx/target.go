@@ -52,6 +52,9 @@ const (
 	nearBytes = 24 << 10
 	// sharedBytes is what a block may always have.
 	sharedBytes = 48 << 10
+	// ownWords is what a thread may keep of its 255 registers, leaving as many
+	// for what it computes.
+	ownWords = 100
 	// flatItems is the threads of a block whose iterations have nothing in common.
 	flatItems = 128
 	// mostItems is the threads of a block that such a kernel may be launched with;
@@ -62,7 +65,7 @@ const (
 
 // Shape is what kernels for t look like.
 func (t Target) Shape() entry.Shape {
-	return entry.Shape{Items: groupItems, Near: nearBytes, Flat: flatItems, Product: t.product, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Product: t.product, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
 }
 
 // blocks is how many blocks an SM has to have room for at least. To have more

@@ -28,6 +28,7 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	for _, k := range kernels {
 		args := flat.Args(k)
 		b := newBuilder(t, len(args))
+		b.rolled = k.Own != nil // it holds as many values as there is room for
 		err := flat.Write(k, b)
 		if err == nil && b.err != nil {
 			err = fmt.Errorf("kernel %s: %w", k.Work.Name, b.err)

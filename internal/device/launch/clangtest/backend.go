@@ -16,7 +16,7 @@ import (
 )
 
 // GPU is the shape that drivers of GPUs are asked in, with smaller groups.
-var GPU = entry.Shape{Items: 64, Near: 16 << 10, Flat: 8, Product: cstyle.GemmForGroups}
+var GPU = entry.Shape{Items: 64, Near: 16 << 10, Shared: 32 << 10, Flat: 8, Product: cstyle.GemmForGroups}
 
 // Backend runs programs of one language on the processor. All memory is between
 // canaries.

@@ -13,6 +13,7 @@ type Launch struct {
 	Groups, Items int
 	Buffers       [][]byte // which the launch changes
 	Args          []Arg
+	Read          int // bytes that work-items have read from buffers, which Run counts
 }
 
 // Arg is one argument: where Buffer begins if it is not negative, else N.
@@ -287,6 +288,7 @@ func (r *run) load(s *step, item int) (uint64, error) {
 		}
 		return a.data[at], r.read(&a.cells[at], item, r.nearEpoch, true)
 	}
+	r.l.Read += m.dtype.Size()
 	if err := r.read(&r.far.cells[buffer][at], item, r.farEpoch, m.access == flat.Exchanged); err != nil {
 		return 0, err
 	}

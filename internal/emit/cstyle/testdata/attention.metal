@@ -1,0 +1,479 @@
+#include <metal_stdlib>
+#pragma METAL fp math_mode(safe)
+#pragma METAL fp contract(off)
+#pragma clang fp contract(off)
+using namespace metal;
+#define as_char(x) as_type<char>(x)
+#define as_uchar(x) as_type<uchar>(x)
+#define as_short(x) as_type<short>(x)
+#define as_ushort(x) as_type<ushort>(x)
+#define as_int(x) as_type<int>(x)
+#define as_uint(x) as_type<uint>(x)
+#define as_long(x) as_type<long>(x)
+#define as_ulong(x) as_type<ulong>(x)
+#define as_float(x) as_type<float>(x)
+static inline float bfloat_to_float(ushort h) { return as_float((uint)h << 16); }
+static inline ushort float_to_bfloat(float x) {
+	uint b = as_uint(x);
+	uint r = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+	return (ushort)((b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : r);
+}
+static inline float scale(float x, float n) {
+	uint k = as_uint(n + 12582912.0f) - 0x4b400000u;
+	uint first = (uint)((int)k >> 1);
+	return x * as_float(first + 127u << 23) * as_float(k - first + 127u << 23);
+}
+static inline float at_least_float(float x, float c) { return x < c ? c : x; }
+static inline float at_most_float(float x, float c) { return x > c ? c : x; }
+static inline long div_long(long x, long y) {
+	if (y == -1) return (long)(0 - (ulong)x);
+	long q = x / y;
+	return q - (long)(x % y != 0 && (x < 0) != (y < 0));
+}
+static inline long mod_long(long x, long y) {
+	if (y == -1) return 0;
+	long r = x % y;
+	return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+static inline long min_long(long x, long y) { return x < y ? x : y; }
+
+// attention
+[[kernel, max_total_threads_per_threadgroup(256)]] void attention(
+	device const ushort *p0 [[buffer(0)]],
+	device const ushort *p1 [[buffer(1)]],
+	device const ushort *p2 [[buffer(2)]],
+	device float *p3 [[buffer(3)]],
+	device float *p4 [[buffer(4)]],
+	constant long *numbers [[buffer(5)]],
+	uint thread_at [[thread_position_in_grid]], uint group_at [[threadgroup_position_in_grid]], uint item_at [[thread_position_in_threadgroup]]) {
+	const long o1 = numbers[0];
+	const long o2 = numbers[1];
+	const long o3 = numbers[2];
+	const long o4 = numbers[3];
+	const long o5 = numbers[4];
+	const long d0 = numbers[5];
+	const long d1 = numbers[6];
+	const long d2 = numbers[7];
+	const long start = numbers[8];
+	const long end = numbers[9];
+	const long chunk = numbers[10];
+	const int item = item_at;
+	const long worker = group_at;
+	p0 += o1;
+	p1 += o2;
+	p2 += o3;
+	p3 += o4;
+	p4 += o5;
+	threadgroup float p5[4160];
+	threadgroup float p6[2080];
+	threadgroup float p7[2112];
+	threadgroup float p8[512];
+	float p9[8];
+	float p10[16];
+	float p11[2];
+	float p12[2];
+	long p13[2];
+	const long from = start + worker * chunk, to = from + chunk < end ? from + chunk : end;
+	for (long tile_ = from; tile_ < to; tile_++) {
+		long kvhead_ = ((tile_ / ((d0 + 63L) / 64L)) % 2L);
+		long first_ = ((tile_ % ((d0 + 63L) / 64L)) * 64L);
+		long seq_ = (tile_ / (((d0 + 63L) / 64L) * 2L));
+		long last_ = min_long((long)((ulong)first_ + (ulong)64L), d0);
+		long i0_ = div_long(first_, 2L);
+		long i1_ = div_long((long)((ulong)last_ + (ulong)(-1L)), 2L);
+		threadgroup_barrier(mem_flags::mem_threadgroup);
+		{
+			const long item_ = item;
+			for (long strip_ = 0L, strip__end = 4L; strip_ < strip__end; strip_++) {
+				for (long step_ = 0L, step__end = 4L; step_ < step__end; step_++) {
+					long f_ = min_long((long)((ulong)first_ + (ulong)(((((strip_ * 4L) + step_) * 256L) + item_) / 64L)), (long)((ulong)last_ + (ulong)(-1L)));
+					const long t1 = ((((strip_ * 4L) + step_) * 256L) + item_);
+					const long t2 = (t1 % 64L);
+					p5[(((t1 / 64L) * 65L) + t2)] = (float)bfloat_to_float(p0[(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)seq_ * (ulong)4L) + (ulong)(long)((ulong)(long)((ulong)kvhead_ * (ulong)2L) + (ulong)mod_long(f_, 2L))) * (ulong)d1) + (ulong)div_long(f_, 2L)) * (ulong)64L) + (ulong)t2)]);
+				}
+			}
+			long f_2 = min_long((long)((ulong)first_ + (ulong)(item_ / 8L)), (long)((ulong)last_ + (ulong)(-1L)));
+			p13[0] = div_long(f_2, 2L);
+			p11[0] = as_float(0xff800000u);
+			p12[0] = 0.0f;
+			p10[0] = 0.0f;
+			p10[1] = 0.0f;
+			p10[2] = 0.0f;
+			p10[3] = 0.0f;
+			p10[4] = 0.0f;
+			p10[5] = 0.0f;
+			p10[6] = 0.0f;
+			p10[7] = 0.0f;
+			long f_3 = min_long((long)((ulong)first_ + (ulong)((item_ / 8L) + 32L)), (long)((ulong)last_ + (ulong)(-1L)));
+			p13[1] = div_long(f_3, 2L);
+			p11[1] = as_float(0xff800000u);
+			p12[1] = 0.0f;
+			p10[8] = 0.0f;
+			p10[9] = 0.0f;
+			p10[10] = 0.0f;
+			p10[11] = 0.0f;
+			p10[12] = 0.0f;
+			p10[13] = 0.0f;
+			p10[14] = 0.0f;
+			p10[15] = 0.0f;
+		}
+		for (long block_ = (0L / 32L), block__end = div_long((long)((ulong)(long)((ulong)(long)((ulong)i1_ + (ulong)d2) - (ulong)d1) + (ulong)32L), 32L); block_ < block__end; block_++) {
+			long j0_ = (block_ * 32L);
+			threadgroup_barrier(mem_flags::mem_threadgroup);
+			{
+				const long item_2 = item;
+				for (long strip_2 = 0L, strip_2_end = 2L; strip_2 < strip_2_end; strip_2++) {
+					for (long step_2 = 0L, step_2_end = 4L; step_2 < step_2_end; step_2++) {
+						const long t3 = ((((strip_2 * 4L) + step_2) * 256L) + item_2);
+						const long t4 = (t3 / 64L);
+						const long t5 = (t3 % 64L);
+						p6[((t4 * 65L) + t5)] = (float)bfloat_to_float(p1[(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)seq_ * (ulong)2L) + (ulong)kvhead_) * (ulong)d2) + (ulong)min_long((long)((ulong)j0_ + (ulong)t4), (d2 + (-1L)))) * (ulong)64L) + (ulong)t5)]);
+					}
+				}
+			}
+			threadgroup_barrier(mem_flags::mem_threadgroup);
+			{
+				const long item_3 = item;
+				float dot_ = 0.0f;
+				float dot_2 = 0.0f;
+				float dot_3 = 0.0f;
+				float dot_4 = 0.0f;
+				float dot_5 = 0.0f;
+				float dot_6 = 0.0f;
+				float dot_7 = 0.0f;
+				float dot_8 = 0.0f;
+				for (long strip_3 = 0L, strip_3_end = 16L; strip_3 < strip_3_end; strip_3++) {
+					for (long step_3 = 0L, step_3_end = 4L; step_3 < step_3_end; step_3++) {
+						float q_ = p5[(((item_3 / 8L) * 65L) + ((strip_3 * 4L) + step_3))];
+						float q_2 = p5[((((item_3 / 8L) * 65L) + 2080L) + ((strip_3 * 4L) + step_3))];
+						float k_ = p6[(((item_3 % 8L) * 65L) + ((strip_3 * 4L) + step_3))];
+						float k_2 = p6[((((item_3 % 8L) * 65L) + 520L) + ((strip_3 * 4L) + step_3))];
+						float k_3 = p6[((((item_3 % 8L) * 65L) + 1040L) + ((strip_3 * 4L) + step_3))];
+						float k_4 = p6[((((item_3 % 8L) * 65L) + 1560L) + ((strip_3 * 4L) + step_3))];
+						dot_ = metal::fma(q_, k_, dot_);
+						dot_2 = metal::fma(q_, k_2, dot_2);
+						dot_3 = metal::fma(q_, k_3, dot_3);
+						dot_4 = metal::fma(q_, k_4, dot_4);
+						dot_5 = metal::fma(q_2, k_, dot_5);
+						dot_6 = metal::fma(q_2, k_2, dot_6);
+						dot_7 = metal::fma(q_2, k_3, dot_7);
+						dot_8 = metal::fma(q_2, k_4, dot_8);
+					}
+				}
+				long to_ = (long)((ulong)(long)((ulong)(long)((ulong)p13[0] + (ulong)d2) - (ulong)d1) + (ulong)1L);
+				p9[0] = (((long)((ulong)j0_ + (ulong)(item_3 % 8L)) < to_) ? (dot_ * 0.125f) : as_float(0xff800000u));
+				p9[1] = (((long)((ulong)(long)((ulong)j0_ + (ulong)8L) + (ulong)(item_3 % 8L)) < to_) ? (dot_2 * 0.125f) : as_float(0xff800000u));
+				p9[2] = (((long)((ulong)(long)((ulong)j0_ + (ulong)16L) + (ulong)(item_3 % 8L)) < to_) ? (dot_3 * 0.125f) : as_float(0xff800000u));
+				p9[3] = (((long)((ulong)(long)((ulong)j0_ + (ulong)24L) + (ulong)(item_3 % 8L)) < to_) ? (dot_4 * 0.125f) : as_float(0xff800000u));
+				float most_ = p9[0];
+				const float t6 = p9[1];
+				most_ = ((most_ < t6) ? t6 : most_);
+				const float t7 = p9[2];
+				most_ = ((most_ < t7) ? t7 : most_);
+				const float t8 = p9[3];
+				most_ = ((most_ < t8) ? t8 : most_);
+				p8[item_3] = most_;
+				long to_2 = (long)((ulong)(long)((ulong)(long)((ulong)p13[1] + (ulong)d2) - (ulong)d1) + (ulong)1L);
+				p9[4] = (((long)((ulong)j0_ + (ulong)(item_3 % 8L)) < to_2) ? (dot_5 * 0.125f) : as_float(0xff800000u));
+				p9[5] = (((long)((ulong)(long)((ulong)j0_ + (ulong)8L) + (ulong)(item_3 % 8L)) < to_2) ? (dot_6 * 0.125f) : as_float(0xff800000u));
+				p9[6] = (((long)((ulong)(long)((ulong)j0_ + (ulong)16L) + (ulong)(item_3 % 8L)) < to_2) ? (dot_7 * 0.125f) : as_float(0xff800000u));
+				p9[7] = (((long)((ulong)(long)((ulong)j0_ + (ulong)24L) + (ulong)(item_3 % 8L)) < to_2) ? (dot_8 * 0.125f) : as_float(0xff800000u));
+				float most_2 = p9[4];
+				const float t9 = p9[5];
+				most_2 = ((most_2 < t9) ? t9 : most_2);
+				const float t10 = p9[6];
+				most_2 = ((most_2 < t10) ? t10 : most_2);
+				const float t11 = p9[7];
+				most_2 = ((most_2 < t11) ? t11 : most_2);
+				p8[((((item_3 / 8L) * 8L) + 256L) + (item_3 % 8L))] = most_2;
+			}
+			long full_ = (long)(bool)((0L < (long)((ulong)j0_ + (ulong)1L)) & ((long)((ulong)j0_ + (ulong)31L) < (long)((ulong)(long)((ulong)(long)((ulong)i0_ + (ulong)d2) - (ulong)d1) + (ulong)1L)));
+			threadgroup_barrier(mem_flags::mem_threadgroup);
+			{
+				const long item_4 = item;
+				float top_ = p11[0];
+				for (long strip_4 = 0L, strip_4_end = 2L; strip_4 < strip_4_end; strip_4++) {
+					for (long step_4 = 0L, step_4_end = 4L; step_4 < step_4_end; step_4++) {
+						const float t12 = p8[(((item_4 / 8L) * 8L) + ((strip_4 * 4L) + step_4))];
+						top_ = ((top_ < t12) ? t12 : top_);
+					}
+				}
+				float safe_ = ((top_ == as_float(0xff800000u)) ? 0.0f : top_);
+				const float t13 = at_most_float(at_least_float((p11[0] - safe_), (-104.0f)), 89.0f);
+				const float t14 = (metal::fma(t13, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t15 = metal::fma(t14, 1.9046542e-09f, metal::fma(t14, (-0.6931472f), t13));
+				float factor_ = scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t15, 0.008368683f), t15, 0.041668274f), t15, 0.16666521f), t15, 0.49999994f), t15, 1.0f), t15, 1.0f), t14);
+				p11[0] = top_;
+				const long t16 = (item_4 * 2L);
+				p12[0] = (p12[0] * factor_);
+				const long t17 = (item_4 * 16L);
+				p10[0] = (p10[0] * factor_);
+				const long t18 = ((item_4 * 16L) + 1L);
+				p10[1] = (p10[1] * factor_);
+				const long t19 = ((item_4 * 16L) + 2L);
+				p10[2] = (p10[2] * factor_);
+				const long t20 = ((item_4 * 16L) + 3L);
+				p10[3] = (p10[3] * factor_);
+				const long t21 = ((item_4 * 16L) + 4L);
+				p10[4] = (p10[4] * factor_);
+				const long t22 = ((item_4 * 16L) + 5L);
+				p10[5] = (p10[5] * factor_);
+				const long t23 = ((item_4 * 16L) + 6L);
+				p10[6] = (p10[6] * factor_);
+				const long t24 = ((item_4 * 16L) + 7L);
+				p10[7] = (p10[7] * factor_);
+				const float t25 = at_most_float(at_least_float((p9[0] - safe_), (-104.0f)), 89.0f);
+				const float t26 = (metal::fma(t25, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t27 = metal::fma(t26, 1.9046542e-09f, metal::fma(t26, (-0.6931472f), t25));
+				p7[(((item_4 / 8L) * 33L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t27, 0.008368683f), t27, 0.041668274f), t27, 0.16666521f), t27, 0.49999994f), t27, 1.0f), t27, 1.0f), t26)));
+				const float t28 = at_most_float(at_least_float((p9[1] - safe_), (-104.0f)), 89.0f);
+				const float t29 = (metal::fma(t28, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t30 = metal::fma(t29, 1.9046542e-09f, metal::fma(t29, (-0.6931472f), t28));
+				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t30, 0.008368683f), t30, 0.041668274f), t30, 0.16666521f), t30, 0.49999994f), t30, 1.0f), t30, 1.0f), t29)));
+				const float t31 = at_most_float(at_least_float((p9[2] - safe_), (-104.0f)), 89.0f);
+				const float t32 = (metal::fma(t31, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t33 = metal::fma(t32, 1.9046542e-09f, metal::fma(t32, (-0.6931472f), t31));
+				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t33, 0.008368683f), t33, 0.041668274f), t33, 0.16666521f), t33, 0.49999994f), t33, 1.0f), t33, 1.0f), t32)));
+				const float t34 = at_most_float(at_least_float((p9[3] - safe_), (-104.0f)), 89.0f);
+				const float t35 = (metal::fma(t34, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t36 = metal::fma(t35, 1.9046542e-09f, metal::fma(t35, (-0.6931472f), t34));
+				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t36, 0.008368683f), t36, 0.041668274f), t36, 0.16666521f), t36, 0.49999994f), t36, 1.0f), t36, 1.0f), t35)));
+				float top_2 = p11[1];
+				for (long strip_5 = 0L, strip_5_end = 2L; strip_5 < strip_5_end; strip_5++) {
+					for (long step_5 = 0L, step_5_end = 4L; step_5 < step_5_end; step_5++) {
+						const float t37 = p8[((((item_4 / 8L) * 8L) + 256L) + ((strip_5 * 4L) + step_5))];
+						top_2 = ((top_2 < t37) ? t37 : top_2);
+					}
+				}
+				float safe_2 = ((top_2 == as_float(0xff800000u)) ? 0.0f : top_2);
+				const float t38 = at_most_float(at_least_float((p11[1] - safe_2), (-104.0f)), 89.0f);
+				const float t39 = (metal::fma(t38, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t40 = metal::fma(t39, 1.9046542e-09f, metal::fma(t39, (-0.6931472f), t38));
+				float factor_2 = scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t40, 0.008368683f), t40, 0.041668274f), t40, 0.16666521f), t40, 0.49999994f), t40, 1.0f), t40, 1.0f), t39);
+				p11[1] = top_2;
+				const long t41 = ((item_4 * 2L) + 1L);
+				p12[1] = (p12[1] * factor_2);
+				const long t42 = ((item_4 * 16L) + 8L);
+				p10[8] = (p10[8] * factor_2);
+				const long t43 = ((item_4 * 16L) + 9L);
+				p10[9] = (p10[9] * factor_2);
+				const long t44 = ((item_4 * 16L) + 10L);
+				p10[10] = (p10[10] * factor_2);
+				const long t45 = ((item_4 * 16L) + 11L);
+				p10[11] = (p10[11] * factor_2);
+				const long t46 = ((item_4 * 16L) + 12L);
+				p10[12] = (p10[12] * factor_2);
+				const long t47 = ((item_4 * 16L) + 13L);
+				p10[13] = (p10[13] * factor_2);
+				const long t48 = ((item_4 * 16L) + 14L);
+				p10[14] = (p10[14] * factor_2);
+				const long t49 = ((item_4 * 16L) + 15L);
+				p10[15] = (p10[15] * factor_2);
+				const float t50 = at_most_float(at_least_float((p9[4] - safe_2), (-104.0f)), 89.0f);
+				const float t51 = (metal::fma(t50, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t52 = metal::fma(t51, 1.9046542e-09f, metal::fma(t51, (-0.6931472f), t50));
+				p7[((((item_4 / 8L) * 33L) + 1056L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t52, 0.008368683f), t52, 0.041668274f), t52, 0.16666521f), t52, 0.49999994f), t52, 1.0f), t52, 1.0f), t51)));
+				const float t53 = at_most_float(at_least_float((p9[5] - safe_2), (-104.0f)), 89.0f);
+				const float t54 = (metal::fma(t53, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t55 = metal::fma(t54, 1.9046542e-09f, metal::fma(t54, (-0.6931472f), t53));
+				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t55, 0.008368683f), t55, 0.041668274f), t55, 0.16666521f), t55, 0.49999994f), t55, 1.0f), t55, 1.0f), t54)));
+				const float t56 = at_most_float(at_least_float((p9[6] - safe_2), (-104.0f)), 89.0f);
+				const float t57 = (metal::fma(t56, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t58 = metal::fma(t57, 1.9046542e-09f, metal::fma(t57, (-0.6931472f), t56));
+				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t58, 0.008368683f), t58, 0.041668274f), t58, 0.16666521f), t58, 0.49999994f), t58, 1.0f), t58, 1.0f), t57)));
+				const float t59 = at_most_float(at_least_float((p9[7] - safe_2), (-104.0f)), 89.0f);
+				const float t60 = (metal::fma(t59, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
+				const float t61 = metal::fma(t60, 1.9046542e-09f, metal::fma(t60, (-0.6931472f), t59));
+				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t61, 0.008368683f), t61, 0.041668274f), t61, 0.16666521f), t61, 0.49999994f), t61, 1.0f), t61, 1.0f), t60)));
+				for (long strip_6 = 0L, strip_6_end = 2L; strip_6 < strip_6_end; strip_6++) {
+					for (long step_6 = 0L, step_6_end = 4L; step_6 < step_6_end; step_6++) {
+						const long t62 = ((((strip_6 * 4L) + step_6) * 256L) + item_4);
+						const long t63 = (long)((ulong)j0_ + (ulong)(t62 / 64L));
+						p6[t62] = ((t63 < d2) ? (float)bfloat_to_float(p2[(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)seq_ * (ulong)2L) + (ulong)kvhead_) * (ulong)d2) + (ulong)min_long(t63, (d2 + (-1L)))) * (ulong)64L) + (ulong)(t62 % 64L))]) : 0.0f);
+					}
+				}
+			}
+			threadgroup_barrier(mem_flags::mem_threadgroup);
+			{
+				const long item_5 = item;
+				for (long once_ = 0L, once__end = full_; once_ < once__end; once_++) {
+					for (long strip_7 = 0L, strip_7_end = 8L; strip_7 < strip_7_end; strip_7++) {
+						for (long step_7 = 0L, step_7_end = 4L; step_7 < step_7_end; step_7++) {
+							float v_ = p6[((((strip_7 * 4L) + step_7) * 64L) + (item_5 % 8L))];
+							float v_2 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 8L))];
+							float v_3 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 16L))];
+							float v_4 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 24L))];
+							float v_5 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 32L))];
+							float v_6 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 40L))];
+							float v_7 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 48L))];
+							float v_8 = p6[((((strip_7 * 4L) + step_7) * 64L) + ((item_5 % 8L) + 56L))];
+							float weight_ = p7[(((item_5 / 8L) * 33L) + ((strip_7 * 4L) + step_7))];
+							const long t64 = (item_5 * 2L);
+							p12[0] = (p12[0] + weight_);
+							const long t65 = (item_5 * 16L);
+							p10[0] = metal::fma(weight_, v_, p10[0]);
+							const long t66 = ((item_5 * 16L) + 1L);
+							p10[1] = metal::fma(weight_, v_2, p10[1]);
+							const long t67 = ((item_5 * 16L) + 2L);
+							p10[2] = metal::fma(weight_, v_3, p10[2]);
+							const long t68 = ((item_5 * 16L) + 3L);
+							p10[3] = metal::fma(weight_, v_4, p10[3]);
+							const long t69 = ((item_5 * 16L) + 4L);
+							p10[4] = metal::fma(weight_, v_5, p10[4]);
+							const long t70 = ((item_5 * 16L) + 5L);
+							p10[5] = metal::fma(weight_, v_6, p10[5]);
+							const long t71 = ((item_5 * 16L) + 6L);
+							p10[6] = metal::fma(weight_, v_7, p10[6]);
+							const long t72 = ((item_5 * 16L) + 7L);
+							p10[7] = metal::fma(weight_, v_8, p10[7]);
+							float weight_2 = p7[((((item_5 / 8L) * 33L) + 1056L) + ((strip_7 * 4L) + step_7))];
+							const long t73 = ((item_5 * 2L) + 1L);
+							p12[1] = (p12[1] + weight_2);
+							const long t74 = ((item_5 * 16L) + 8L);
+							p10[8] = metal::fma(weight_2, v_, p10[8]);
+							const long t75 = ((item_5 * 16L) + 9L);
+							p10[9] = metal::fma(weight_2, v_2, p10[9]);
+							const long t76 = ((item_5 * 16L) + 10L);
+							p10[10] = metal::fma(weight_2, v_3, p10[10]);
+							const long t77 = ((item_5 * 16L) + 11L);
+							p10[11] = metal::fma(weight_2, v_4, p10[11]);
+							const long t78 = ((item_5 * 16L) + 12L);
+							p10[12] = metal::fma(weight_2, v_5, p10[12]);
+							const long t79 = ((item_5 * 16L) + 13L);
+							p10[13] = metal::fma(weight_2, v_6, p10[13]);
+							const long t80 = ((item_5 * 16L) + 14L);
+							p10[14] = metal::fma(weight_2, v_7, p10[14]);
+							const long t81 = ((item_5 * 16L) + 15L);
+							p10[15] = metal::fma(weight_2, v_8, p10[15]);
+						}
+					}
+				}
+				for (long once_2 = 0L, once_2_end = (long)((ulong)1L - (ulong)full_); once_2 < once_2_end; once_2++) {
+					long to_3 = (long)((ulong)(long)((ulong)(long)((ulong)p13[0] + (ulong)d2) - (ulong)d1) + (ulong)1L);
+					long to_4 = (long)((ulong)(long)((ulong)(long)((ulong)p13[1] + (ulong)d2) - (ulong)d1) + (ulong)1L);
+					for (long strip_8 = 0L, strip_8_end = 8L; strip_8 < strip_8_end; strip_8++) {
+						for (long step_8 = 0L, step_8_end = 4L; step_8 < step_8_end; step_8++) {
+							float v_9 = p6[((((strip_8 * 4L) + step_8) * 64L) + (item_5 % 8L))];
+							float v_10 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 8L))];
+							float v_11 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 16L))];
+							float v_12 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 24L))];
+							float v_13 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 32L))];
+							float v_14 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 40L))];
+							float v_15 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 48L))];
+							float v_16 = p6[((((strip_8 * 4L) + step_8) * 64L) + ((item_5 % 8L) + 56L))];
+							float weight_3 = p7[(((item_5 / 8L) * 33L) + ((strip_8 * 4L) + step_8))];
+							const long t82 = (item_5 * 2L);
+							p12[0] = (p12[0] + weight_3);
+							bool seen_ = ((long)((ulong)j0_ + (ulong)((strip_8 * 4L) + step_8)) < to_3);
+							const long t83 = (item_5 * 16L);
+							const float t84 = p10[0];
+							p10[0] = (seen_ ? metal::fma(weight_3, v_9, t84) : t84);
+							const long t85 = ((item_5 * 16L) + 1L);
+							const float t86 = p10[1];
+							p10[1] = (seen_ ? metal::fma(weight_3, v_10, t86) : t86);
+							const long t87 = ((item_5 * 16L) + 2L);
+							const float t88 = p10[2];
+							p10[2] = (seen_ ? metal::fma(weight_3, v_11, t88) : t88);
+							const long t89 = ((item_5 * 16L) + 3L);
+							const float t90 = p10[3];
+							p10[3] = (seen_ ? metal::fma(weight_3, v_12, t90) : t90);
+							const long t91 = ((item_5 * 16L) + 4L);
+							const float t92 = p10[4];
+							p10[4] = (seen_ ? metal::fma(weight_3, v_13, t92) : t92);
+							const long t93 = ((item_5 * 16L) + 5L);
+							const float t94 = p10[5];
+							p10[5] = (seen_ ? metal::fma(weight_3, v_14, t94) : t94);
+							const long t95 = ((item_5 * 16L) + 6L);
+							const float t96 = p10[6];
+							p10[6] = (seen_ ? metal::fma(weight_3, v_15, t96) : t96);
+							const long t97 = ((item_5 * 16L) + 7L);
+							const float t98 = p10[7];
+							p10[7] = (seen_ ? metal::fma(weight_3, v_16, t98) : t98);
+							float weight_4 = p7[((((item_5 / 8L) * 33L) + 1056L) + ((strip_8 * 4L) + step_8))];
+							const long t99 = ((item_5 * 2L) + 1L);
+							p12[1] = (p12[1] + weight_4);
+							bool seen_2 = ((long)((ulong)j0_ + (ulong)((strip_8 * 4L) + step_8)) < to_4);
+							const long t100 = ((item_5 * 16L) + 8L);
+							const float t101 = p10[8];
+							p10[8] = (seen_2 ? metal::fma(weight_4, v_9, t101) : t101);
+							const long t102 = ((item_5 * 16L) + 9L);
+							const float t103 = p10[9];
+							p10[9] = (seen_2 ? metal::fma(weight_4, v_10, t103) : t103);
+							const long t104 = ((item_5 * 16L) + 10L);
+							const float t105 = p10[10];
+							p10[10] = (seen_2 ? metal::fma(weight_4, v_11, t105) : t105);
+							const long t106 = ((item_5 * 16L) + 11L);
+							const float t107 = p10[11];
+							p10[11] = (seen_2 ? metal::fma(weight_4, v_12, t107) : t107);
+							const long t108 = ((item_5 * 16L) + 12L);
+							const float t109 = p10[12];
+							p10[12] = (seen_2 ? metal::fma(weight_4, v_13, t109) : t109);
+							const long t110 = ((item_5 * 16L) + 13L);
+							const float t111 = p10[13];
+							p10[13] = (seen_2 ? metal::fma(weight_4, v_14, t111) : t111);
+							const long t112 = ((item_5 * 16L) + 14L);
+							const float t113 = p10[14];
+							p10[14] = (seen_2 ? metal::fma(weight_4, v_15, t113) : t113);
+							const long t114 = ((item_5 * 16L) + 15L);
+							const float t115 = p10[15];
+							p10[15] = (seen_2 ? metal::fma(weight_4, v_16, t115) : t115);
+						}
+					}
+				}
+			}
+		}
+		threadgroup_barrier(mem_flags::mem_threadgroup);
+		{
+			const long item_6 = item;
+			float total_ = p12[0];
+			p5[(((item_6 / 8L) * 64L) + (item_6 % 8L))] = ((total_ == 0.0f) ? 0.0f : ((p10[0] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 8L))] = ((total_ == 0.0f) ? 0.0f : ((p10[1] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 16L))] = ((total_ == 0.0f) ? 0.0f : ((p10[2] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 24L))] = ((total_ == 0.0f) ? 0.0f : ((p10[3] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 32L))] = ((total_ == 0.0f) ? 0.0f : ((p10[4] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 40L))] = ((total_ == 0.0f) ? 0.0f : ((p10[5] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 48L))] = ((total_ == 0.0f) ? 0.0f : ((p10[6] + 0.0f) / total_));
+			p5[(((item_6 / 8L) * 64L) + ((item_6 % 8L) + 56L))] = ((total_ == 0.0f) ? 0.0f : ((p10[7] + 0.0f) / total_));
+			const bool t116 = (total_ < 1.1754944e-38f);
+			const int t117 = as_int((float)(t116 ? (total_ * 1.6777216e+07f) : total_));
+			const int t118 = (int)((int)((uint)t117 - (uint)1059760811) & (-8388608));
+			const float t119 = (as_float((int)(int)((uint)t117 - (uint)t118)) - 1.0f);
+			if (((item_6 % 8L) == 0L)) p8[((item_6 / 8L) * 8L)] = ((total_ == 0.0f) ? as_float(0xff800000u) : (p11[0] + ((0.0f < total_) ? ((total_ < as_float(0x7f800000u)) ? metal::fma(((float)t118 + (t116 ? (-2.013266e+08f) : 0.0f)), 8.262958e-08f, metal::fma((t119 * t119), metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.14020953f, t119, (-0.15383193f)), t119, 0.13997068f), t119, (-0.16417101f)), t119, 0.20011076f), t119, (-0.25007746f)), t119, 0.333332f), t119, (-0.49999937f)), t119)) : total_) : ((total_ == 0.0f) ? as_float(0xff800000u) : as_float(0x7fc00000u)))));
+			float total_2 = p12[1];
+			p5[((((item_6 / 8L) * 64L) + 2048L) + (item_6 % 8L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[8] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 8L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[9] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 16L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[10] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 24L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[11] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 32L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[12] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 40L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[13] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 48L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[14] + 0.0f) / total_2));
+			p5[((((item_6 / 8L) * 64L) + 2048L) + ((item_6 % 8L) + 56L))] = ((total_2 == 0.0f) ? 0.0f : ((p10[15] + 0.0f) / total_2));
+			const bool t120 = (total_2 < 1.1754944e-38f);
+			const int t121 = as_int((float)(t120 ? (total_2 * 1.6777216e+07f) : total_2));
+			const int t122 = (int)((int)((uint)t121 - (uint)1059760811) & (-8388608));
+			const float t123 = (as_float((int)(int)((uint)t121 - (uint)t122)) - 1.0f);
+			if (((item_6 % 8L) == 0L)) p8[(((item_6 / 8L) * 8L) + 256L)] = ((total_2 == 0.0f) ? as_float(0xff800000u) : (p11[1] + ((0.0f < total_2) ? ((total_2 < as_float(0x7f800000u)) ? metal::fma(((float)t122 + (t120 ? (-2.013266e+08f) : 0.0f)), 8.262958e-08f, metal::fma((t123 * t123), metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.14020953f, t123, (-0.15383193f)), t123, 0.13997068f), t123, (-0.16417101f)), t123, 0.20011076f), t123, (-0.25007746f)), t123, 0.333332f), t123, (-0.49999937f)), t123)) : total_2) : ((total_2 == 0.0f) ? as_float(0xff800000u) : as_float(0x7fc00000u)))));
+		}
+		threadgroup_barrier(mem_flags::mem_threadgroup);
+		{
+			const long item_7 = item;
+			for (long turn_ = 0L, turn__end = div_long((long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)last_ - (ulong)first_) * (ulong)64L) - (ulong)item_7) + (ulong)255L), 256L); turn_ < turn__end; turn_++) {
+				long f_4 = (long)((ulong)first_ + (ulong)(((turn_ * 256L) + item_7) / 64L));
+				long i_ = div_long(f_4, 2L);
+				long head_ = (long)((ulong)(long)((ulong)kvhead_ * (ulong)2L) + (ulong)mod_long(f_4, 2L));
+				float acc_ = p5[((turn_ * 256L) + item_7)];
+				p3[(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)seq_ * (ulong)4L) + (ulong)head_) * (ulong)d1) + (ulong)i_) * (ulong)64L) + (ulong)(((turn_ * 256L) + item_7) % 64L))] = acc_;
+			}
+		}
+		{
+			const long item_8 = item;
+			for (long turn_2 = 0L, turn_2_end = div_long((long)((ulong)(long)((ulong)(long)((ulong)last_ - (ulong)first_) - (ulong)item_8) + (ulong)255L), 256L); turn_2 < turn_2_end; turn_2++) {
+				long f_5 = (long)((ulong)first_ + (ulong)((turn_2 * 256L) + item_8));
+				long i_2 = div_long(f_5, 2L);
+				long head_2 = (long)((ulong)(long)((ulong)kvhead_ * (ulong)2L) + (ulong)mod_long(f_5, 2L));
+				float lse_ = p8[(((turn_2 * 256L) + item_8) * 8L)];
+				p4[(long)((ulong)(long)((ulong)(long)((ulong)(long)((ulong)seq_ * (ulong)4L) + (ulong)head_2) * (ulong)d1) + (ulong)i_2)] = lse_;
+			}
+		}
+	}
+}

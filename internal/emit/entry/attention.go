@@ -1,0 +1,115 @@
+package entry
+
+import (
+	"cmp"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// Attention makes the entry point of an attention: by tiles in f32, where a group
+// has memory for one, else row by row.
+func (s Shape) Attention(name string, a *template.Attention) *Kernel {
+	tiles := s.attentionTiles(a)
+	if len(tiles) == 0 {
+		return s.Kernel(name, a.RowLoops())
+	}
+	tile := s.Strategy.Tile
+	if tile == (Tile{}) {
+		tile = tiles[0]
+	}
+	t := a.Tiles(queryTile(tile))
+	k := &Kernel{Entry: name, Items: tile.Items(), Tile: tile, Strategy: s.Strategy, Own: t.Own, Near: make([]bool, len(t.Params))}
+	k.Work = loop.Expand(loop.MoveBits(t.Kernel))
+	for i, p := range k.Work.Params {
+		k.Near[i] = p.Use == loop.Scratch
+	}
+	return k
+}
+
+// AttentionTable is Table for an attention.
+func (s Shape) AttentionTable(a *template.Attention) []Strategy {
+	tiles := s.attentionTiles(a)
+	if len(tiles) == 0 {
+		return s.Table(a.RowLoops())
+	}
+	all := []Strategy{{}}
+	for _, t := range tiles[1:min(len(tiles), MaxStrategies-len(tasks))] {
+		all = append(all, Strategy{Tile: t})
+	}
+	return all
+}
+
+// queryTile is a tile of an attention, whose rows are queries and whose columns
+// a block of keys.
+func queryTile(t Tile) template.QueryTile {
+	return template.QueryTile{Rows: t.Rows, EachRows: t.EachRows, EachKeys: t.EachCols, Keys: t.Depth}
+}
+
+const (
+	// ownWords are Shape.Own where nothing is known: a third of 128 registers.
+	ownWords = 40
+	// usualItems share a tile at least where a group may have them.
+	usualItems = 128
+)
+
+// attentionTiles are the tiles that an attention can have here, the best first:
+// with many rows, as each row reads the keys again otherwise, but not many more
+// than there are; with all of a block of keys at a time; and with
+// usualItems work-items or more.
+func (s Shape) attentionTiles(a *template.Attention) []Tile {
+	if s.Items == 1 || a.DType.Compute() != ir.F32 {
+		return nil
+	}
+	rows := queryRows(a)
+	var usual, others []Tile
+	for _, high := range []int{64, 32, 16} {
+		if high > 16 && high/2 >= rows {
+			continue
+		}
+		for _, depth := range []int{template.KeyBlock, template.KeyBlock / 2} {
+			for _, each := range []struct{ rows, keys int }{{4, 4}, {4, 2}, {2, 4}, {2, 2}, {4, 8}, {2, 8}, {8, 4}, {1, 2}} {
+				t := Tile{Rows: high, Cols: template.KeyBlock, EachRows: each.rows, EachCols: each.keys, Depth: depth}
+				n := t.Items()
+				if n > s.Items || depth%t.ItemCols() != 0 || !s.holds(a, t) {
+					continue
+				}
+				if n >= min(usualItems, s.Items) {
+					usual = append(usual, t)
+				} else if n >= min(leastItems, s.Items) {
+					others = append(others, t)
+				}
+			}
+		}
+	}
+	return append(usual, others...)
+}
+
+// holds tells whether a group has memory for a tile, and a work-item registers.
+func (s Shape) holds(a *template.Attention, t Tile) bool {
+	k := a.Tiles(queryTile(t))
+	shared, own := 0, t.EachRows*t.EachCols*t.Depth/template.KeyBlock // products on the way
+	for i, p := range k.Params {
+		n, _ := p.Len.Const()
+		switch {
+		case p.Use != loop.Scratch:
+		case k.Own[i] > 0:
+			own += k.Own[i] * (p.DType.Size() / 4)
+		default:
+			shared += n * p.DType.Size()
+		}
+	}
+	return shared <= s.Shared && own <= cmp.Or(s.Own, ownWords)
+}
+
+// queryRows is how many rows of queries share the keys of a head at most.
+func queryRows(a *template.Attention) int {
+	d := a.QLen
+	if a.Attr.Ragged {
+		d = a.Queries
+	}
+	const many = 1 << 20
+	_, most := d.Bounds()
+	return int(min(most, many)) * (a.Heads / a.KVHeads)
+}
