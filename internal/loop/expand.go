@@ -3,10 +3,9 @@ package loop
 import "github.com/sinterml/sinter/internal/ir"
 
 // Expand replaces what no target has an instruction for, the transcendental
-// functions of f32, f16 and bf16 and Recip, by arithmetic that every target
-// has. All targets so compute the same function of the same bits, within 2 ulp
-// in f32. Those of f64 stay. Of f16 and bf16 the function is computed in f32
-// and rounded once more.
+// functions and Recip, by arithmetic that every target has. All targets so
+// compute the same function of the same bits, within 2 ulp in f32 and f64. Of f16
+// and bf16 the function is computed in f32 and rounded once more.
 //
 // Each function is one straight line without branches: all lanes pay for all
 // of it, so a special value may cost an operation only where the arithmetic
@@ -29,11 +28,8 @@ func expand(e *Expr) *Expr {
 		}
 		return Apply(ir.Div, d, Const(d, one), e.Args[0])
 	}
-	if d == ir.F64 {
-		return e
-	}
 	x := toReal(e.Args[0])
-	if f := expandUnary(e.Op); f != nil {
+	if f := expandUnary(e.Op, x.wide()); f != nil {
 		return f(x).as(d)
 	}
 	if e.Op == ir.Pow {
@@ -42,30 +38,26 @@ func expand(e *Expr) *Expr {
 	return e
 }
 
-func expandUnary(op ir.Op) func(real) real {
-	switch op {
-	case ir.Exp:
-		return expandExp
-	case ir.Exp2:
-		return expandExp2
-	case ir.Expm1:
-		return expandExpm1
-	case ir.Tanh:
-		return expandTanh
-	case ir.Erf:
-		return expandErf
-	case ir.Log:
-		return expandLog
-	case ir.Log2:
-		return expandLog2
-	case ir.Log1p:
-		return expandLog1p
-	case ir.Sin:
-		return expandSin
-	case ir.Cos:
-		return expandCos
-	case ir.Atan:
-		return expandAtan
+// expandUnary is op written out, in f32 or, wide, in f64; nil if op is not a
+// function.
+func expandUnary(op ir.Op, wide bool) func(real) real {
+	f := functions[op]
+	if wide {
+		return f.wide
 	}
-	return nil
+	return f.narrow
+}
+
+var functions = map[ir.Op]struct{ narrow, wide func(real) real }{
+	ir.Exp:   {expandExp, exp64},
+	ir.Exp2:  {expandExp2, exp264},
+	ir.Expm1: {expandExpm1, expm164},
+	ir.Tanh:  {expandTanh, tanh64},
+	ir.Erf:   {expandErf, erf64},
+	ir.Log:   {expandLog, log64},
+	ir.Log2:  {expandLog2, log264},
+	ir.Log1p: {expandLog1p, log1p64},
+	ir.Sin:   {expandSin, expandSin},
+	ir.Cos:   {expandCos, expandCos},
+	ir.Atan:  {expandAtan, atan64},
 }

@@ -1,30 +1,50 @@
 package loop
 
-import "math"
+import (
+	"math"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // The functions of this file write their argument as 2^e * (1 + f) and
 // approximate the logarithm of 1 + f by a polynomial. Coefficients are from
 // testdata/minimax.py.
 
-// exponentMask cuts the mantissa off, with a sign below.
-const exponentMask = 0xFF800000
+// exponentOf cuts the mantissa off, with a sign below.
+func (x whole) exponentOf() whole {
+	if x.e.DType == ir.I64 {
+		return x.and(long(^uint64(1<<52 - 1)))
+	}
+	return x.and(word(^uint32(1<<23 - 1)))
+}
 
 // parts is x = 2^e * m for 0 < x < Inf with low <= m < 2*low; e is given as an
-// integer times 2^23. Subnormal numbers are scaled up first.
-func (x real) parts(low float32) (e, m real) {
-	const smallest = 0x1p-126
-	tiny := x.less(num(smallest))
-	b := tiny.pick(x.times(num(0x1p24)), x).bits()
-	h := b.minus(word(math.Float32bits(low))).and(exponentMask)
-	return h.value().plus(tiny.pick(num(-24<<23), num(0))), b.minus(h).real()
+// integer times unit, 2^23 or in f64 2^52. Subnormal numbers are scaled up first.
+func (x real) parts(low float64) (e, m real) {
+	smallest, lift, unit := 0x1p-126, 24.0, x.unit()
+	if x.wide() {
+		smallest, lift = 0x1p-1022, 54
+	}
+	tiny := x.less(x.num(smallest))
+	b := tiny.pick(x.times(x.num(math.Exp2(lift))), x).bits()
+	h := b.minus(x.num(low).bits()).exponentOf()
+	return h.value().plus(tiny.pick(x.num(-lift*unit), x.num(0))), b.minus(h).real()
+}
+
+// unit is what one place of the exponent counts among the bits.
+func (x real) unit() float64 {
+	if x.wide() {
+		return 0x1p52
+	}
+	return 0x1p23
 }
 
 // outside gives y for lo < x < Inf, and otherwise what a logarithm is whose
 // pole is at lo: -Inf there, Inf for Inf, else NaN.
-func (x real) outside(lo float32, y real) real {
-	y = x.less(num(posInf)).pick(y, x)
-	pole := x.equals(num(lo)).pick(num(negInf), num(nan))
-	return num(lo).less(x).pick(y, pole)
+func (x real) outside(lo float64, y real) real {
+	y = x.less(x.num(posInf)).pick(y, x)
+	pole := x.equals(x.num(lo)).pick(x.num(negInf), x.num(nan))
+	return x.num(lo).less(x).pick(y, pole)
 }
 
 // expandLog is e*ln2 + f - f^2/2 + ...: e*ln2 needs no second part, as its
@@ -50,7 +70,7 @@ func expandLog2(x real) real {
 func expandLog1p(x real) real {
 	const low = 0.75
 	u := x.plus(num(1))
-	h := word(math.Float32bits(low) + 1<<23 - 1).minus(u.bits()).and(exponentMask)
+	h := word(math.Float32bits(low) + 1<<23 - 1).minus(u.bits()).exponentOf()
 	pow4 := h.plus(word(math.Float32bits(4))).real() // 4/2^e, as 1/2^128 is not normal
 	f := x.bits().plus(h).real().minus(pow4.fma(num(-0.25), num(1)))
 	y := f.poly(-0x1.000014p-1, 0x1.5555e4p-2, -0x1.ffdde0p-3, 0x1.99221cp-3, -0x1.58855ep-3, 0x1.32d628p-3, -0x1.ee4538p-4, 0x1.bb9814p-5)

@@ -47,3 +47,8 @@ func TestExpandExhaustive(t *testing.T) {
 func TestExpandPowLong(t *testing.T) {
 	powRandom(t, compile(t, ir.Pow, ir.F32, 2), 10_000_000, 2)
 }
+
+// TestExpand64Long tries millions of arguments: all of f64 are too many.
+func TestExpand64Long(t *testing.T) { expand64Random(t, 10_000_000, 2) }
+
+func TestExpand64PowLong(t *testing.T) { pow64Random(t, 10_000_000, 2) }

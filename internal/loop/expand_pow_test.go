@@ -17,7 +17,7 @@ func powRandom(t *testing.T, p *program, n int, seed uint64) {
 		for i := range blockSize {
 			x, y := r.Uint32(), r.Uint32()
 			if i%4 != 0 {
-				x &^= signBit
+				x &^= 1 << 31
 				if i%4 == 2 { // near 1
 					x = fb(1) - 1<<22 + x>>8
 				}
