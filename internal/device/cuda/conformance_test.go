@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -9,7 +8,6 @@ import (
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/devicetest"
-	"github.com/sinterml/sinter/internal/ir"
 )
 
 // gpu finds the first GPU of the system, without which a test is skipped.
@@ -60,40 +58,12 @@ func TestRandomKernels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			launchtest.RandomKernels(t, b, b.target.Shape(), expandable)
+			launchtest.RandomKernels(t, b, b.target.Shape(), nil)
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-}
-
-// expandable leaves out what has no expansion into exact operations.
-func expandable(op ir.Op, from ir.DType) bool {
-	return from != ir.F64 || !slices.Contains(unexpanded, op)
-}
-
-// unexpanded are functions that there are no exact operations for in f64, and
-// that are refused with an error.
-var unexpanded = []ir.Op{ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow}
-
-// known lists the cases that need one of them.
-func known(short bool) map[string]string {
-	const reason = "functions of f64 have no expansion into exact operations"
-	all := map[string]string{}
-	if short || testing.Short() {
-		all["pointwise f64"], all["attention plain f64"] = reason, reason
-		return all
-	}
-	for _, op := range unexpanded {
-		all[op.String()+" f64"], all[op.String()+" f64 static"] = reason, reason
-	}
-	for _, kind := range []string{"attention ", "attention ragged ", "attentiongrad ", "attentiongrad ragged "} {
-		for _, mask := range []string{"plain", "causal", "window", "causal window cap", "mask", "mask causal cap"} {
-			all[kind+mask+" f64"] = reason
-		}
-	}
-	return all
 }
 
 // TestConformance runs the suite on the simulated GPU.
@@ -107,5 +77,5 @@ func TestConformanceGPU(t *testing.T) { conform(t, false, gpu) }
 func conform(t *testing.T, slow bool, find func(testing.TB) (*cu.API, *cu.Device)) {
 	api, d := find(t)
 	open := func(int) (device.Device, error) { return New(api, d, nil) }
-	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: slow, Known: known(slow)})
+	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: slow})
 }

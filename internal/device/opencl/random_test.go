@@ -64,7 +64,7 @@ func TestRandomKernels(t *testing.T) {
 			}
 			defer q.Close()
 			b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
-			launchtest.RandomKernels(t, b, s, exactOp)
+			launchtest.RandomKernels(t, b, s, nil)
 		})
 	}
 }
@@ -80,13 +80,4 @@ func TestFewRows(t *testing.T) {
 	s := shapes["gpu"]
 	b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
 	launchtest.FewRows(t, b, s, func(ir.DType) bool { return true })
-}
-
-// exactOp leaves out what devices may round in their own way.
-func exactOp(op ir.Op, from ir.DType) bool {
-	if from != ir.F64 {
-		return true
-	}
-	_, differs := cstyle.OpenCL.Double[op]
-	return !differs
 }

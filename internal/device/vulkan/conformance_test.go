@@ -3,7 +3,6 @@ package vulkan
 import (
 	"errors"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 
@@ -82,7 +81,7 @@ func openBackend(t testing.TB) *backend {
 // TestRandomKernels compares single kernels with the interpreter of loops.
 func TestRandomKernels(t *testing.T) {
 	b := openBackend(t)
-	launchtest.RandomKernels(t, b, b.shape, expandable(b.options.Fused.F64))
+	launchtest.RandomKernels(t, b, b.shape, nil)
 }
 
 func TestProducts(t *testing.T) {
@@ -95,28 +94,10 @@ func TestFewRows(t *testing.T) {
 	launchtest.FewRows(t, b, b.shape, func(ir.DType) bool { return true })
 }
 
-// expandable leaves out what has no expansion into exact operations, or needs a
-// fused multiply-add that the device lacks.
-func expandable(fused bool) func(op ir.Op, from ir.DType) bool {
-	return func(op ir.Op, from ir.DType) bool {
-		return from != ir.F64 || !slices.Contains(unexpanded, op) && (fused || op != ir.FMA)
-	}
-}
-
-// unexpanded are functions that there are no exact operations for in f64, and
-// that are refused with an error.
-var unexpanded = []ir.Op{ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow}
-
-// known lists the cases that a device refuses.
-func known() map[string]string {
-	const reason = "functions of f64 have no expansion into exact operations"
-	return map[string]string{"pointwise f64": reason, "attention plain f64": reason}
-}
-
 // TestConformance runs the short suite: the driver's compiler takes minutes for
 // the whole.
 func TestConformance(t *testing.T) {
 	p := physical(t)
 	open := func(int) (device.Device, error) { return New(p, nil) }
-	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: true, Known: known()})
+	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: true})
 }

@@ -201,9 +201,6 @@ func (w *writer) float(op ir.Op, d ir.DType, args []*loop.Expr, a []string) stri
 		return "(" + a[0] + c + a[1] + ")"
 	}
 	name, ok := w.Float[op]
-	if !ok && d == ir.F64 {
-		name, ok = w.Double[op]
-	}
 	if !ok {
 		return w.fail("no way to compute %v of %s", op, t)
 	}

@@ -1,9 +1,5 @@
 package cstyle
 
-import (
-	"github.com/sinterml/sinter/internal/ir"
-)
-
 // HIP is HIP C++ for AMD's compiler, by its built-in functions alone: no header
 // of HIP has to be there. The program is a namespace, so that its names are not
 // those of a header that is.
@@ -25,12 +21,6 @@ var HIP = &Style{
 	BarrierShared: "barrier();", // for all memory
 	BarrierAll:    "barrier();",
 	Float:         OpenCL.Float,
-	Double: map[ir.Op]string{
-		ir.Exp: "__ocml_exp_f64", ir.Exp2: "__ocml_exp2_f64", ir.Expm1: "__ocml_expm1_f64",
-		ir.Log: "__ocml_log_f64", ir.Log2: "__ocml_log2_f64", ir.Log1p: "__ocml_log1p_f64",
-		ir.Sin: "__ocml_sin_f64", ir.Cos: "__ocml_cos_f64", ir.Atan: "__ocml_atan_f64",
-		ir.Tanh: "__ocml_tanh_f64", ir.Erf: "__ocml_erf_f64", ir.Pow: "__ocml_pow_f64",
-	},
 }
 
 // HIPOptions ask the compiler for exact arithmetic.
@@ -53,21 +43,7 @@ const hipHead = `#pragma clang fp contract(off)
 #define DEVICE static inline __device__
 #define long __INT64_TYPE__
 
-extern "C" {
-__device__ double __ocml_sqrt_f64(double);
-__device__ double __ocml_exp_f64(double);
-__device__ double __ocml_exp2_f64(double);
-__device__ double __ocml_expm1_f64(double);
-__device__ double __ocml_log_f64(double);
-__device__ double __ocml_log2_f64(double);
-__device__ double __ocml_log1p_f64(double);
-__device__ double __ocml_sin_f64(double);
-__device__ double __ocml_cos_f64(double);
-__device__ double __ocml_atan_f64(double);
-__device__ double __ocml_tanh_f64(double);
-__device__ double __ocml_erf_f64(double);
-__device__ double __ocml_pow_f64(double, double);
-}
+extern "C" __device__ double __ocml_sqrt_f64(double);
 
 namespace sinter {
 

@@ -29,9 +29,8 @@ type Style struct {
 	// Barriers of a group: after accesses to shared memory, and to all.
 	BarrierShared, BarrierAll string
 	Decimal                   bool // constants are decimal: there are no other
-	// Functions of floats that are exact or rounded once, by operation; those
-	// that a language has of doubles alone are in Double.
-	Float, Double map[ir.Op]string
+	// Functions of floats that are exact or rounded once, by operation.
+	Float map[ir.Op]string
 }
 
 // types are the names of all formats, in OpenCL's way.
@@ -59,9 +58,5 @@ var OpenCL = &Style{
 	BarrierAll:    "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
 	Float: map[ir.Op]string{
 		ir.Abs: "fabs", ir.Sqrt: "sqrt", ir.Trunc: "trunc", ir.Floor: "floor", ir.Round: "rint", ir.FMA: "fma",
-	},
-	Double: map[ir.Op]string{
-		ir.Exp: "exp", ir.Exp2: "exp2", ir.Expm1: "expm1", ir.Log: "log", ir.Log2: "log2", ir.Log1p: "log1p",
-		ir.Sin: "sin", ir.Cos: "cos", ir.Atan: "atan", ir.Tanh: "tanh", ir.Erf: "erf", ir.Pow: "pow",
 	},
 }

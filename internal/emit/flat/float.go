@@ -1,10 +1,8 @@
 package flat
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -36,7 +34,7 @@ func (w *writer) float(e *loop.Expr, d ir.DType, a []Value) Value {
 			return w.scale(a[0], a[1])
 		}
 	}
-	w.fail("%w", &entry.UnsupportedError{Text: fmt.Sprintf("no way to compute %v of %v here: compute it in f32, or on the cpu device", e.Op, d)})
+	w.fail("no way to compute %v of %v", e.Op, d)
 	return w.Const(t, 0)
 }
 

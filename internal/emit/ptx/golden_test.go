@@ -129,13 +129,8 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// What has no instructions and no expansion is an error that says what and why.
+// GPUs that are too old are refused.
 func TestRefuses(t *testing.T) {
-	const text = "kernel \"k\"\nparam x f64[4] read\nparam y f64[4] write\nfor global i < 4 {\n\ty[i] = exp(x[i])\n}\n"
-	_, err := ptx.Write(targets[1], []*entry.Kernel{loops(t, targets[1], text)})
-	if err == nil || !strings.Contains(err.Error(), "exp of f64") {
-		t.Errorf("%v", err)
-	}
 	if _, err := ptx.TargetFor(7, 0); err == nil {
 		t.Error("no error for compute capability 7.0")
 	}

@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 
 // What a device lacks is refused, which is told apart from what it has wrong.
 func TestRefused(t *testing.T) {
-	lacks := fmt.Errorf("compiling: %w", &entry.UnsupportedError{Text: "no way to compute exp of f64 here"})
+	lacks := fmt.Errorf("compiling: %w", &entry.UnsupportedError{Text: "the device has no f64"})
 	for _, c := range []struct {
 		err     error
 		refused bool

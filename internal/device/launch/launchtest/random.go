@@ -18,19 +18,22 @@ import (
 )
 
 // RandomKernels compares kernels in a shape with the interpreter: four, or 80
-// where everything is to be tested. exact leaves out operations that the device
-// may round in its own way; a type whose sums it leaves out is not used at all.
-func RandomKernels(t *testing.T, b launch.Backend, s entry.Shape, exact func(op ir.Op, from ir.DType) bool) {
+// where everything is to be tested. has, if it is not nil, leaves out operations
+// that the device lacks; a type whose sums it leaves out is not used at all.
+func RandomKernels(t *testing.T, b launch.Backend, s entry.Shape, has func(op ir.Op, from ir.DType) bool) {
 	t.Helper()
+	if has == nil {
+		has = func(ir.Op, ir.DType) bool { return true }
+	}
 	count := uint64(4)
 	if os.Getenv("SINTER_CI") != "" {
 		count = 80
 	}
 	var cases []*looptest.Case
 	var entries []*entry.Kernel
-	types := slices.DeleteFunc(ir.DTypes(), func(d ir.DType) bool { return d != ir.Bool && !exact(ir.Add, d) })
+	types := slices.DeleteFunc(ir.DTypes(), func(d ir.DType) bool { return d != ir.Bool && !has(ir.Add, d) })
 	for seed := range count {
-		k := looptest.Random(rand.New(rand.NewPCG(seed, 2)), looptest.Config{WildIndices: true, Op: exact, DTypes: types})
+		k := looptest.Random(rand.New(rand.NewPCG(seed, 2)), looptest.Config{WildIndices: true, Op: has, DTypes: types})
 		cases = append(cases, k)
 		entries = append(entries, s.Kernel(fmt.Sprint("k", seed), k.Kernel))
 	}

@@ -71,15 +71,3 @@ int run_groups(void (*f)(void **), void **args, long n, unsigned groups, unsigne
 
 // The functions of AMD's device library.
 double __ocml_sqrt_f64(double x) { return sqrt(x); }
-double __ocml_exp_f64(double x) { return exp(x); }
-double __ocml_exp2_f64(double x) { return exp2(x); }
-double __ocml_expm1_f64(double x) { return expm1(x); }
-double __ocml_log_f64(double x) { return log(x); }
-double __ocml_log2_f64(double x) { return log2(x); }
-double __ocml_log1p_f64(double x) { return log1p(x); }
-double __ocml_sin_f64(double x) { return sin(x); }
-double __ocml_cos_f64(double x) { return cos(x); }
-double __ocml_atan_f64(double x) { return atan(x); }
-double __ocml_tanh_f64(double x) { return tanh(x); }
-double __ocml_erf_f64(double x) { return erf(x); }
-double __ocml_pow_f64(double x, double y) { return pow(x, y); }
