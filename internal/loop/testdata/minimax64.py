@@ -123,5 +123,5 @@ fit("cosine of turns = 1 + s*p(s)", lambda s: (m.cos(tau * root(s)) - 1) / s, la
 fit("atan = z + z*s*p(s), s = z^2", lambda s: (m.atan(root(s)) / root(s) - 1) / s, lambda s: s * root(s) / m.atan(root(s)), 13, near, mpf("0.601") ** 2)
 
 # expand64_erf.go. Errors are those of erf, relative to it.
-fit("erf = x + x*p(x^2), |x| < 1.25", lambda s: m.erf(root(s)) / root(s) - 1, lambda s: root(s) / m.erf(root(s)), 13, near, mpf("1.25") ** 2)
-fit("erfc(1.25 + u) = q^4", lambda u: m.erfc(u + 1.25) ** 0.25, lambda u: 4 * m.erfc(u + 1.25) ** 0.75 / m.erf(u + 1.25), 20, 0, 4.7)
+fit("erf = x + x*p(x^2), |x| < 1.0625", lambda s: m.erf(root(s)) / root(s) - 1, lambda s: root(s) / m.erf(root(s)), 12, near, mpf("1.0625") ** 2)
+fit("erfc(1.0625 + u) = q^4", lambda u: m.erfc(u + 1.0625) ** 0.25, lambda u: 4 * m.erfc(u + 1.0625) ** 0.75 / m.erf(u + 1.0625), 21, 0, 5.0625)
