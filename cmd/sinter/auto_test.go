@@ -234,3 +234,13 @@ func TestWorkOf(t *testing.T) {
 		t.Errorf("a word is %v multiply-adds", work)
 	}
 }
+
+// find is what is listed of a device.
+func (l deviceList) find(id string) deviceRow {
+	for _, d := range l.Devices {
+		if d.ID == id {
+			return d
+		}
+	}
+	return deviceRow{}
+}

@@ -22,15 +22,6 @@ func listed(t *testing.T, args ...string) deviceList {
 	return list
 }
 
-func (l deviceList) find(id string) deviceRow {
-	for _, d := range l.Devices {
-		if d.ID == id {
-			return d
-		}
-	}
-	return deviceRow{}
-}
-
 // TestBrokenDrivers has drivers that go wrong when they are opened: the command
 // lists them with the reason, runs on the processor where none is asked for,
 // and otherwise says what there is.
