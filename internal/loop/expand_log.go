@@ -27,7 +27,7 @@ func (x real) parts(low float64) (e, m real) {
 	}
 	tiny := x.less(x.num(smallest))
 	b := tiny.pick(x.times(x.num(math.Exp2(lift))), x).bits()
-	h := b.minus(x.num(low).bits()).exponentOf()
+	h := b.minus(x.int(math.Float32bits(float32(low)), math.Float64bits(low))).exponentOf()
 	return h.value().plus(tiny.pick(x.num(-lift*unit), x.num(0))), b.minus(h).real()
 }
 

@@ -10,21 +10,7 @@
 #define DEVICE static inline __device__
 #define long __INT64_TYPE__
 
-extern "C" {
-__device__ double __ocml_sqrt_f64(double);
-__device__ double __ocml_exp_f64(double);
-__device__ double __ocml_exp2_f64(double);
-__device__ double __ocml_expm1_f64(double);
-__device__ double __ocml_log_f64(double);
-__device__ double __ocml_log2_f64(double);
-__device__ double __ocml_log1p_f64(double);
-__device__ double __ocml_sin_f64(double);
-__device__ double __ocml_cos_f64(double);
-__device__ double __ocml_atan_f64(double);
-__device__ double __ocml_tanh_f64(double);
-__device__ double __ocml_erf_f64(double);
-__device__ double __ocml_pow_f64(double, double);
-}
+extern "C" __device__ double __ocml_sqrt_f64(double);
 
 namespace sinter {
 
