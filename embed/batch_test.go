@@ -72,7 +72,8 @@ func TestKeptBatch(t *testing.T) {
 			t.Errorf("%d tokens: %+v, %v", tokens, a, err)
 		}
 	}
-	if _, err := e.RecommendBatch(nil, 0, sinter.BatchOptions{}); err == nil { //nolint:staticcheck // that is the test
+	//lint:ignore SA1012 nil is the case
+	if _, err := e.RecommendBatch(nil, 0, sinter.BatchOptions{}); err == nil {
 		t.Error("no context")
 	}
 	if _, err := new(Encoder).RecommendBatch(context.Background(), 0, sinter.BatchOptions{}); err == nil {
