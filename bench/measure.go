@@ -10,7 +10,8 @@ import (
 )
 
 // Case is a program to time. What a run takes at least is the larger of
-// Flops / peak and Bytes / bandwidth; a Case with neither has no bound.
+// Flops / peak and Bytes / bandwidth; a Case with neither has no bound, and its
+// ISA may be anything, such as the name of a device.
 type Case struct {
 	Name, Set, ISA, DType string
 	Shape                 []int
@@ -117,7 +118,11 @@ func (m *meter) wrap(err error) error {
 }
 
 func (m *meter) open() (err error) {
-	if m.peak, err = NewPeak(m.c.ISA, m.c.DType); err != nil {
+	isa := m.c.ISA
+	if m.c.Flops == 0 && !slices.Contains(ISAs(), isa) {
+		isa = Generic // which tells as well how busy the machine is
+	}
+	if m.peak, err = NewPeak(isa, m.c.DType); err != nil {
 		return err
 	}
 	if m.c.Read+m.c.Written > 0 {

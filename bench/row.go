@@ -34,8 +34,8 @@ type Row struct {
 	Name    string `json:"name"`
 	Shape   []int  `json:"shape"`
 	DType   string `json:"dtype"`
-	ISA     string `json:"isa"`
-	Threads int    `json:"threads"`
+	ISA     string `json:"isa"`     // or another device than the processor
+	Threads int    `json:"threads"` // of the processor's; 0 on another device
 	// Seconds of one run, the median of the rounds that count.
 	Seconds float64 `json:"median_seconds"`
 	Rate    float64 `json:"rate"` // in Unit

@@ -30,6 +30,8 @@ type benchFlags struct {
 	shapes []string
 	assert bool
 	train  trainFlags
+	// devices says that others than the processor are measured too.
+	devices bool
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -53,6 +55,8 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: avx512, avx2, generic")
 	sub := func(name, short string, cases func(context.Context, *benchRun) error) *cobra.Command {
 		s := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			f := f
+			f.devices = name == "embed"
 			return a.bench(cmd.Context(), f, cases)
 		}}
 		c.AddCommand(s)
@@ -74,7 +78,7 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 		}
 		return nil
 	}
-	sub("embed", "The model, at several sizes", a.benchEmbed)
+	sub("embed", "The model, at several sizes; with --device on another device", a.benchEmbed)
 	train := sub("train", "Steps of training: a perceptron and two GPTs", a.benchTrain)
 	train.Long = benchTrainHelp
 	train.Flags().StringSliceVar(&f.train.nets, "net", nil, "only these nets: mlp, gpt, gpt6")
@@ -90,7 +94,8 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 // benchRun is a benchmark under way.
 type benchRun struct {
 	flags   benchFlags
-	isas    []string
+	isas    []string // or one device that is not the processor
+	other   bool     // that is so
 	dtypes  []string // that of --dtype, or all
 	threads []int
 	app     *app
@@ -110,7 +115,11 @@ type deviceKey struct {
 // bench runs the cases of one benchmark and prints rows as they come.
 func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Context, *benchRun) error) (err error) {
 	b := &benchRun{flags: f, app: a, end: time.Now().Add(benchTime), timed: bench.Measure, devices: map[deviceKey]*sinter.Device{}}
-	if b.isas, err = a.benchISAs(f.isas); err != nil {
+	if d := a.settings.device; d != "auto" && d != "cpu" {
+		if err := a.benchOther(f, b); err != nil {
+			return err
+		}
+	} else if b.isas, err = a.benchISAs(f.isas); err != nil {
 		return err
 	}
 	b.dtypes = dtypeNames()
@@ -122,6 +131,8 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	}
 	b.threads = []int{1}
 	switch all := runtime.GOMAXPROCS(0); {
+	case b.other:
+		b.threads[0] = 0
 	case a.settings.threads > 0:
 		b.threads[0] = min(a.settings.threads, all)
 	case all > 1:
@@ -145,9 +156,6 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 // benchISAs are the instruction sets to measure: those there are, not above
 // SINTER_CPU, and of them those asked for.
 func (a *app) benchISAs(asked []string) ([]string, error) {
-	if d := a.settings.device; d != "auto" && d != "cpu" {
-		return nil, usagef("bench measures the cpu, not %s", d)
-	}
 	all := bench.ISAs()
 	if top := a.settings.isa; top != "" {
 		at := slices.Index(all, top)
@@ -167,13 +175,33 @@ func (a *app) benchISAs(asked []string) ([]string, error) {
 	return all, nil
 }
 
+// benchOther has another device than the processor measured, for which there are
+// no bounds.
+func (a *app) benchOther(f benchFlags, b *benchRun) error {
+	switch d := a.settings.device; {
+	case !f.devices:
+		return usagef("this benchmark measures the cpu, not %s: use bench embed", d)
+	case len(f.isas) > 0:
+		return usagef("--isa is for the cpu, not for %s", d)
+	default:
+		b.isas, b.other = []string{d}, true
+		return nil
+	}
+}
+
 // device opens a device once for each instruction set and number of threads.
 func (b *benchRun) device(isa string, threads int) (*sinter.Device, error) {
 	key := deviceKey{isa, threads}
 	if d := b.devices[key]; d != nil {
 		return d, nil
 	}
-	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: threads})
+	open := func() (*sinter.Device, error) {
+		return sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: threads})
+	}
+	if b.other {
+		open = func() (*sinter.Device, error) { return sinter.Open(isa) }
+	}
+	d, err := open()
 	if err == nil {
 		b.devices[key] = d
 	}

@@ -34,11 +34,11 @@ func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
 	if err != nil {
 		return err
 	}
-	b.left = len(embedShapes) * len(b.isas) * len(b.dtypes)
 	reference, err := a.referenceEmbeddings(ctx, sizes)
 	if err != nil {
 		return err
 	}
+	b.left = len(reference.shapes) * len(b.isas) * len(b.dtypes)
 	for _, isa := range b.isas {
 		for _, dtype := range b.dtypes {
 			if err := b.embed(ctx, isa, dtype, sizes, reference); err != nil {
@@ -51,7 +51,7 @@ func (a *app) benchEmbed(ctx context.Context, b *benchRun) error {
 
 // embed measures one instruction set and number format. Encoders and their
 // packed weights are given back before the next.
-func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Encoder, reference map[int][][]float32) (err error) {
+func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Encoder, reference embedReference) (err error) {
 	encoders := map[int]*embed.Encoder{}
 	defer func() {
 		for _, e := range encoders {
@@ -68,11 +68,15 @@ func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Enc
 			return err
 		}
 	}
-	for _, shape := range embedShapes {
+	for _, shape := range reference.shapes {
 		ids := embedIDs(shape[0], shape[1], sizes.Vocab)
+		flops := float64(shape[0]) * sizes.Flops(shape[1])
+		if b.other {
+			flops = 0 // its peak is not known
+		}
 		err := b.measure(ctx, bench.Case{
 			Name: "embed", Set: "model", ISA: isa, DType: dtype, Shape: shape[:],
-			Work: float64(shape[0]), Unit: "seq/s", Flops: float64(shape[0]) * sizes.Flops(shape[1]),
+			Work: float64(shape[0]), Unit: "seq/s", Flops: flops,
 			Run: func(ctx context.Context, threads int) error {
 				_, err := encoders[threads].EncodeIDs(ctx, ids)
 				return err
@@ -82,7 +86,7 @@ func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Enc
 				if err != nil {
 					return 0, err
 				}
-				return meanCosine(vectors, reference[shape[1]]), nil
+				return meanCosine(vectors, reference.vectors[shape[1]]), nil
 			},
 		})
 		if err != nil {
@@ -115,30 +119,40 @@ func (a *app) encoderOn(ctx context.Context, d *sinter.Device, dtype string) (*e
 // interpreter embeds in seconds.
 const maxReferences = 4
 
+// embedReference is what a benchmark of embeddings is compared with.
+type embedReference struct {
+	shapes  [][2]int            // embedShapes with no more tokens than the model takes
+	vectors map[int][][]float32 // of the first texts of a length
+}
+
 // referenceEmbeddings has the interpreter embed, in f32, the first texts of
 // each length.
-func (a *app) referenceEmbeddings(ctx context.Context, sizes bench.Encoder) (_ map[int][][]float32, err error) {
+func (a *app) referenceEmbeddings(ctx context.Context, sizes bench.Encoder) (r embedReference, err error) {
 	d, err := sinter.Open("interp")
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	e, err := a.encoderOn(ctx, d, dtypeOf(sinter.F32))
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	texts := map[int]int{} // compared, by length
 	for _, shape := range embedShapes {
+		if most := e.MaxTokens(); most > 0 {
+			shape[1] = min(shape[1], most)
+		}
+		r.shapes = append(r.shapes, shape)
 		texts[shape[1]] = max(texts[shape[1]], min(shape[0], maxReferences))
 	}
-	all := map[int][][]float32{}
+	r.vectors = map[int][][]float32{}
 	for tokens, n := range texts {
-		if all[tokens], err = e.EncodeIDs(ctx, embedIDs(n, tokens, sizes.Vocab)); err != nil {
-			return nil, err
+		if r.vectors[tokens], err = e.EncodeIDs(ctx, embedIDs(n, tokens, sizes.Vocab)); err != nil {
+			return r, err
 		}
 	}
-	return all, nil
+	return r, nil
 }
 
 // embedIDs draws texts; the first of a length are always the same.

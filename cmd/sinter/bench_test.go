@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,5 +88,32 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportMetric(1e3*cold/float64(b.N), "cold-ms")
 			b.ReportMetric(1e3*warm/float64(b.N), "warm-ms")
 		})
+	}
+}
+
+// A device that is not the processor is measured as what it is, without a bound.
+func TestBenchEmbedElsewhere(t *testing.T) {
+	a := &app{settings: settings{device: "interp", json: true, model: tiny(t, nil)}}
+	run := &benchRun{app: a, dtypes: []string{"f32"}, threads: []int{0}, end: time.Now().Add(time.Hour), devices: map[deviceKey]*sinter.Device{}}
+	if err := a.benchOther(benchFlags{devices: true}, run); err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	run.timed = func(ctx context.Context, c bench.Case, _ time.Duration) ([]bench.Row, error) {
+		cases++
+		if c.ISA != "interp" || c.Flops != 0 || c.Read+c.Written != 0 || !slices.Equal(c.Threads, []int{0}) {
+			t.Errorf("%+v", c)
+		}
+		if c.Shape[1] > 12 {
+			return nil, nil // long texts take long on it
+		}
+		rows, err := bench.Measure(ctx, c, time.Millisecond)
+		if err != nil || len(rows) != 1 || rows[0].Bound != 0 || !(rows[0].Rate > 0) || rows[0].Accuracy < 0.9999 {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		return rows, err
+	}
+	if err := a.benchEmbed(t.Context(), run); err != nil || cases != len(embedShapes) {
+		t.Errorf("%d cases, %v", cases, err)
 	}
 }

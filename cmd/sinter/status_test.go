@@ -239,7 +239,8 @@ func TestStatusBench(t *testing.T) {
 		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},
 		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, embed, train or compile"},
 		{"unknown benchmark", nil, "", []string{"bench", "attention"}, 2, `no benchmark "attention"`},
-		{"benchmark of interp", nil, "", []string{"bench", "gemm", "--device", "interp"}, 2, "bench measures the cpu"},
+		{"benchmark of interp", nil, "", []string{"bench", "gemm", "--device", "interp"}, 2, "measures the cpu, not interp: use bench embed"},
+		{"instruction sets of interp", nil, "", []string{"bench", "embed", "--device", "interp", "--isa", "avx2"}, 2, "--isa is for the cpu"},
 		{"benchmark above SINTER_CPU", environment{"SINTER_CPU": "generic"}, "", []string{"bench", "gemm", "--isa", "avx512"}, 2, "--isa"},
 		{"fewer than no shapes", nil, "", []string{"bench", "gemm", "--draw", "-1"}, 2, "--draw"},
 	})
