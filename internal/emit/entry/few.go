@@ -180,11 +180,11 @@ func (s Shape) fits(f *few) bool {
 // fewItems is the usual size of a group.
 func (s Shape) fewItems(f *few) int {
 	t := *f
-	t.cols = 1
-	for t.items = max(min(fewItems, s.Items), t.lanes); t.items > t.lanes && !s.fits(&t); {
-		t.items /= 2
+	t.cols, t.items = 1, 2*t.lanes // as many work-items for each lane, whatever a group may have
+	for t.items <= min(fewItems, s.Items) && s.fits(&t) {
+		t.items *= 2
 	}
-	return t.items
+	return t.items / 2
 }
 
 // fewCols is so many columns of a work-item that what it reads of X is used for

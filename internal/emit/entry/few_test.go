@@ -65,6 +65,42 @@ func TestFewRowsBits(t *testing.T) {
 	}
 }
 
+// TestFewRowsItems has groups of any size, of which the work-items that share a
+// sum are a part: work-items, parts of sums and columns go together.
+func TestFewRowsItems(t *testing.T) {
+	for _, deep := range []bool{false, true} {
+		f := flattest.Few{Sizes: flattest.Sizes{Batch: 1, Rows: 3, Cols: 48, K: 272}, X: ir.F32, Y: ir.F32, Sum: ir.F32, Deep: deep}
+		for _, near := range []int{2 << 10, 24 << 10} {
+			for items := 2; items <= 128; items += 1 + items/4 {
+				shape := gpu
+				shape.Items, shape.Near = items, near
+				g, want := f.Gemm(rand.New(rand.NewPCG(5, 0)), false)
+				k := shape.Gemm("few", g)
+				got := *want
+				last := len(got.Buffers) - 1
+				got.Buffers = slices.Clone(want.Buffers)
+				got.Buffers[last] = make([]byte, len(want.Buffers[last]))
+				parts, _ := k.Work.Params[len(g.Params)].Len.Const()
+				got.Buffers = append(got.Buffers, make([]byte, 4*parts))
+				var err error
+				if _, got.End, err = k.Work.Span(got.Sizes); err == nil {
+					err = loop.Interpret(k.Work, &got)
+				}
+				if err != nil {
+					t.Errorf("deep %v, groups of %d, %d bytes near: %v", deep, k.Items, near, err)
+					continue
+				}
+				if err := loop.Interpret(loop.Expand(g.Loops()), want); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got.Buffers[last], want.Buffers[last]) {
+					t.Errorf("deep %v, groups of %d, %d bytes near: results differ", deep, k.Items, near)
+				}
+			}
+		}
+	}
+}
+
 // TestFewRowsOfOthers has a row alone, and among others.
 func TestFewRowsOfOthers(t *testing.T) {
 	f := flattest.Few{Sizes: flattest.Sizes{Batch: 1, Cols: 40, K: 272}, X: ir.F32, Y: ir.F32, Sum: ir.F32}
