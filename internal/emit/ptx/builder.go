@@ -161,7 +161,7 @@ func (b *builder) Buffer(address flat.Value, d ir.DType, a flat.Access) flat.Mem
 
 // Shared is memory of the block.
 func (b *builder) Shared(d ir.DType, n int) flat.Memory {
-	base := b.op(words, "mov.u32", b.array(n*d.Size()))
+	base := b.op(words, "mov.u32", b.array(n*d.Size(), elementAlign))
 	return b.place(memory{space: "shared", load: "shared", dtype: d, base: base})
 }
 

@@ -116,7 +116,7 @@ func (b *builder) Multiply(block *flat.Block) {
 	warp := b.op(words, "shr.u32", t.item, "5")
 	t.down = b.op(words, "mul.lo.u32", b.op(words, "shr.u32", warp, "2"), fmt.Sprint(warpRows))
 	t.across = b.op(words, "mul.lo.u32", b.op(words, "and.b32", warp, "3"), fmt.Sprint(warpCols))
-	t.near = b.op(words, "mov.u32", b.array(2*stageLen))
+	t.near = b.op(words, "mov.u32", b.array(2*stageLen, matrixAlign))
 	t.depth = b.op(words, "cvt.u32.u64", b.register(block.Depth))
 	t.blocked = m.sums == singles && blocked(block.Gemm)
 	t.each(func(i, j, n int) {

@@ -44,8 +44,14 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	return p, nil
 }
 
-// sharedAlign is that of all shared memory.
-const sharedAlign = 128
+const (
+	// matrixAlign is that of shared memory which holds matrices.
+	matrixAlign = 128
+	// elementAlign is that of other shared memory. The arrays of an attention by
+	// tiles are multiples of it: they take up what their elements do, which is what
+	// was compared with the room that there is.
+	elementAlign = 16
+)
 
 // files are the register files: a letter for names, and the type.
 var files = [...]struct{ prefix, kind string }{
@@ -99,9 +105,9 @@ func (t *text) label() string {
 func (t *text) mark(label string) { fmt.Fprintf(&t.lines, "%s:\n", label) }
 
 // array declares shared memory and gives its name.
-func (t *text) array(bytes int) string {
+func (t *text) array(bytes, align int) string {
 	name := fmt.Sprint("near", len(t.shared))
-	t.shared = append(t.shared, fmt.Sprintf(".shared .align %d .b8 %s[%d];", sharedAlign, name, bytes))
+	t.shared = append(t.shared, fmt.Sprintf(".shared .align %d .b8 %s[%d];", align, name, bytes))
 	return name
 }
 
