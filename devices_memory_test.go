@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/toy"
 )
 
 // A device with a limit: results that nobody has any more make way for others,
@@ -42,5 +45,36 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	if _, err := sinter.OpenWith("interp", sinter.DeviceOptions{MemoryLimit: 1}); err == nil || !strings.Contains(err.Error(), "cannot limit") {
 		t.Errorf("the referee: %v", err)
+	}
+}
+
+// Results that nobody has any more make way for what a run works in, too: a
+// device whose idle memory made way for the run's results has none left.
+func TestRunsMakeRoom(t *testing.T) {
+	device.Register(device.Driver{
+		Name: "limited", External: true,
+		List: func() ([]device.Properties, error) { return []device.Properties{{Description: t.Name()}}, nil },
+		Open: func(int) (device.Device, error) { return launch.New(toy.Backend(0), toy.Options()) },
+	})
+	const n, size = 64, 4 * 64 * 64
+	for _, name := range []string{"cpu", "limited"} {
+		d, err := sinter.OpenWith(name, sinter.DeviceOptions{MemoryLimit: 5*size + size/2, Unchecked: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		x := sinter.Input("x", sinter.F32, sinter.N(n), sinter.N(n))
+		y := x.MatMul(x)
+		p, err := sinter.Compile(sinter.Capture(y.MatMul(y)), sinter.Options{Device: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		in := map[string]sinter.Tensor{"x": sinter.Of(make([]float32, n*n), n, n)}
+		for i := range 10 {
+			if _, err := p.Run(t.Context(), in); err != nil {
+				t.Fatalf("%s: run %d: %v", name, i, err)
+			}
+		}
 	}
 }

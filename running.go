@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -229,7 +230,7 @@ func (r *running) execute(ctx context.Context) error {
 		r.free(false)
 		return err
 	}
-	event, err := p.device.dev.Submit(ctx, &r.bound)
+	event, err := r.submit(ctx)
 	if err != nil {
 		r.free(false)
 		return err
@@ -254,6 +255,16 @@ func (r *running) execute(ctx context.Context) error {
 		return p.nameFault(err, r.leaves)
 	}
 	return nil
+}
+
+// submit starts the run on the device, where it may need memory to work in.
+func (r *running) submit(ctx context.Context) (device.Event, error) {
+	d := r.device.dev
+	event, err := d.Submit(ctx, &r.bound)
+	if _, full := errors.AsType[*OutOfMemoryError](err); !full {
+		return event, err // without a function below, which would be allocated for each run
+	}
+	return makeRoom(func() (device.Event, error) { return d.Submit(ctx, &r.bound) })
 }
 
 // free ends the uses of leaves; results of a run that failed are given back: the

@@ -73,7 +73,10 @@ type Device interface {
 	Alloc(n int) (Buffer, error)     // zeroed or not: callers write before they read
 	Import(b []byte) (Buffer, error) // the caller's memory, unchanged and alive until the last Close; not copied where the device can read it
 	Copy(ctx context.Context, dst, src Buffer) error
-	Submit(ctx context.Context, b *Bound) (Event, error) // b must not change afterwards
+	// Submit starts a run; b must not change afterwards. Where it returns an error
+	// and no Event, nothing was written to outputs that are leaves too, so that the
+	// run may be submitted again.
+	Submit(ctx context.Context, b *Bound) (Event, error)
 	Stats() MemStats
 	Close() error
 }

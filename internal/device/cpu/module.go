@@ -137,6 +137,9 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	// Tasks are protected one by one, which keeps the pool whole; what else reads
 	// leaves, by this: they may lie in a mapped file, and that be gone.
 	if err := jit.Protect(func() error { return m.run(ctx, b) }); err != nil {
+		if _, full := errors.AsType[*device.OutOfMemoryError](err); full {
+			return nil, err // before any step that writes variables
+		}
 		return done{err}, nil
 	}
 	return succeeded, nil

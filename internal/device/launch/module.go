@@ -84,7 +84,11 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	return done{m.run(ctx, b)}, nil
+	s, err := m.session(b.Env)
+	if err != nil {
+		return nil, err
+	}
+	return done{m.run(ctx, s, b)}, nil
 }
 
 // RunBytes are those of a session.
@@ -109,11 +113,7 @@ func (m *module) RunBytes(env ir.Env) (int64, error) {
 }
 
 // run runs the program once.
-func (m *module) run(ctx context.Context, b *device.Bound) error {
-	s, err := m.session(b.Env)
-	if err != nil {
-		return err
-	}
+func (m *module) run(ctx context.Context, s *session, b *device.Bound) (err error) {
 	if b.Tune != nil {
 		err = s.tune(ctx, b)
 	} else {
