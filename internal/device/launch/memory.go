@@ -134,7 +134,9 @@ func (d *Device) TrimMemory() error {
 	d.mu.Unlock()
 	var err error
 	for _, m := range all {
-		err = errors.Join(err, m.trim())
+		if m.uses.Begin() { // its program stays until they have ended
+			err = errors.Join(err, m.trim(), m.release())
+		}
 	}
 	if p, ok := d.backend.(Pooled); ok {
 		err = errors.Join(err, p.Trim())
