@@ -45,8 +45,14 @@ func (d *Device) reserve(n int64) bool {
 		return false
 	}
 	a.used += n
-	a.peak = max(a.peak, a.used)
 	return true
+}
+
+// made notes that what was reserved is there.
+func (d *Device) made() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.memory.peak = max(d.memory.peak, d.memory.used)
 }
 
 // unreserve counts n bytes that are given back.
@@ -94,6 +100,7 @@ func (d *Device) tryTake(n int) (Memory, error) {
 	}
 	mem, err := d.backend.Alloc(max(n, leastBytes))
 	if err == nil {
+		d.made()
 		return mem, nil
 	}
 	d.unreserve(int64(n))

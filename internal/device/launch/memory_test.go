@@ -162,6 +162,22 @@ func TestDriverIsFull(t *testing.T) {
 	p.close(t)
 }
 
+// What a driver refuses was never in use.
+func TestPeakWithoutRefused(t *testing.T) {
+	d := open(t, toy.Backend(4*size), toy.Options())
+	b := alloc(t, d, size)
+	var full *device.OutOfMemoryError
+	if _, err := d.Alloc(8 * size); !errors.As(err, &full) || full.Peak != size {
+		t.Errorf("%v, %+v", err, full)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Stats(); s != (device.MemStats{Peak: size}) {
+		t.Errorf("%+v", s)
+	}
+}
+
 // Programs run and memory is trimmed at the same time.
 func TestTrimWhileRunning(t *testing.T) {
 	d := open(t, toy.Backend(0), toy.Options())
