@@ -119,7 +119,7 @@ func (s *batchSearch) run(ctx context.Context) (*BatchAdvice, error) {
 	}
 	s.memory -= first.fixed
 	if first.bytes > s.memory {
-		return nil, &OutOfMemoryError{Device: d.Name(), Size: first.bytes + first.fixed, MemStats: d.dev.Stats(), Limit: s.memory + first.fixed}
+		return nil, s.noRoom(first)
 	}
 	s.key = []string{"batch", fmt.Sprintf("%x", s.program.graph.Hash()), strings.Join(s.program.options.NoOpt, ","), fmt.Sprint(s.program.options.Precision),
 		d.variant, fmt.Sprint(runtime.GOMAXPROCS(0)), first.sizes, second.sizes}
@@ -137,6 +137,12 @@ func (s *batchSearch) run(ctx context.Context) (*BatchAdvice, error) {
 	}
 	a.choose()
 	return a, nil
+}
+
+// noRoom is the error where not even the smallest batch fits.
+func (s *batchSearch) noRoom(size runSize) error {
+	d := s.program.device
+	return &OutOfMemoryError{Device: d.Name(), Size: size.bytes + size.fixed, MemStats: d.dev.Stats(), Limit: s.memory + size.fixed}
 }
 
 // keptBatch is what is kept on disk.
@@ -205,6 +211,9 @@ func (s *batchSearch) measure(ctx context.Context) (*BatchAdvice, error) {
 			return nil, err
 		}
 		if size.bytes > s.memory {
+			if n == 1 { // which fit when its inputs were made before
+				return nil, s.noRoom(size)
+			}
 			a.Ended = "memory"
 			break
 		}
@@ -375,19 +384,22 @@ func (d *Device) room() int64 {
 	if d.limit > 0 {
 		return max(0, d.limit-used)
 	}
-	p := d.describe()
-	free := int64(p.Free)
+	return roomOf(d.describe(), used, d.kind == "cpu")
+}
+
+// roomOf is room where there is no limit. What is free is as of this moment, or as
+// it was before anything was used.
+func roomOf(p device.Properties, used int64, free bool) int64 {
+	room := int64(p.Free)
 	switch {
-	case d.kind == "cpu": // as of this moment
-	case free > 0: // as it was when the device was opened
-		free -= used
-	case p.Memory > 0:
-		free = int64(p.Memory) - used
-	}
-	if p.Free == 0 && p.Memory == 0 {
+	case p.Free == 0 && p.Memory == 0:
 		return math.MaxInt64
+	case p.Free == 0:
+		room = int64(p.Memory) - used
+	case !free:
+		room -= used
 	}
-	return max(0, free) / 4 * 3
+	return max(0, room) / 4 * 3
 }
 
 // describe is what is known of the device.

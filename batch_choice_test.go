@@ -1,9 +1,28 @@
 package sinter
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/device"
 )
+
+// Systems that do not tell what is free have what is not in use.
+func TestBatchRoom(t *testing.T) {
+	for _, c := range []struct {
+		memory, free uint64
+		now          bool
+		want         int64
+	}{
+		{1000, 800, true, 600}, {1000, 800, false, 300}, {1000, 0, false, 450}, {1000, 0, true, 450}, {1000, 200, false, 0},
+		{0, 0, true, math.MaxInt64}, {0, 0, false, math.MaxInt64},
+	} {
+		if got := roomOf(device.Properties{Memory: c.memory, Free: c.free}, 400, c.now); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
 
 // The smallest batch is chosen that is as good as any, and the search ends when
 // two in a row bring no more.

@@ -149,7 +149,7 @@ func TestRecommendBatchRoom(t *testing.T) {
 
 func TestRecommendBatchErrors(t *testing.T) {
 	d, runs := openCounting(t, sinter.DeviceOptions{})
-	p, _, inputs := batchProgram(t, d)
+	p, row, inputs := batchProgram(t, d)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := sinter.NewVariable("v", sinter.Zeros(sinter.F32, sinter.N(2)))
@@ -179,6 +179,13 @@ func TestRecommendBatchErrors(t *testing.T) {
 	}
 	if *runs > 0 {
 		t.Errorf("%d runs", *runs)
+	}
+	// Inputs of other sizes each time.
+	calls := 0
+	grow := func(int) map[string]sinter.Tensor { calls++; return inputs(calls) }
+	var full *sinter.OutOfMemoryError
+	if a, err := p.RecommendBatch(t.Context(), sinter.BatchOptions{Inputs: grow, Memory: int64(row) + 1, Again: true}); a != nil || !errors.As(err, &full) {
+		t.Errorf("inputs that grow: %+v, %v", a, err)
 	}
 }
 
