@@ -258,8 +258,10 @@ func (s *batchSearch) time(ctx context.Context, in map[string]Tensor, runs int) 
 		if err != nil {
 			return 0, err
 		}
-		for _, x := range outs {
-			x.Release()
+		for i, x := range outs {
+			if !s.program.outputs[i].leaf { // those are the caller's
+				x.Release()
+			}
 		}
 	}
 	return max(time.Since(start)/time.Duration(runs), 1), nil

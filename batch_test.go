@@ -208,6 +208,30 @@ func TestRecommendBatchLeast(t *testing.T) {
 	}
 }
 
+// What a program gives back as it got it stays the caller's.
+func TestRecommendBatchReleasesItsOwn(t *testing.T) {
+	d, _ := openCounting(t, sinter.DeviceOptions{})
+	const width = 5
+	made, err := sinter.Eval(sinter.WithDevice(t.Context(), d), sinter.Ones(sinter.F32, sinter.N(1), sinter.N(width)).Exp(), sinter.Ones(sinter.F32, sinter.N(width)).Exp())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := sinter.Input("x", sinter.F32, sinter.Sym("batch", 0, 1), sinter.N(width))
+	p, err := sinter.Compile(sinter.Capture(x, made[1], x.Add(made[1])), sinter.Options{Device: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	in := map[string]sinter.Tensor{"x": made[0]}
+	o := sinter.BatchOptions{Inputs: func(int) map[string]sinter.Tensor { return in }, Most: 1, Again: true}
+	if _, err := p.RecommendBatch(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Run(t.Context(), in); err != nil {
+		t.Error(err)
+	}
+}
+
 func ExampleProgram_RecommendBatch() {
 	x := sinter.Input("x", sinter.F32, sinter.Sym("batch", 0, 1<<16), sinter.N(64))
 	p, _ := sinter.Compile(sinter.Capture(x.Softmax(-1)), sinter.Options{})
