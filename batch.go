@@ -217,7 +217,7 @@ func (s *batchSearch) measure(ctx context.Context) (*BatchAdvice, error) {
 			a.Ended = "memory"
 			break
 		}
-		took, err := s.first(ctx, in)
+		took, err := s.time(ctx, in, 1)
 		var full *OutOfMemoryError
 		if errors.As(err, &full) && n > 1 { // others take memory too
 			a.Ended = "memory"
@@ -242,18 +242,14 @@ func (s *batchSearch) measure(ctx context.Context) (*BatchAdvice, error) {
 // late tells that time is up.
 func (s *batchSearch) late() bool { return time.Since(s.begun) > s.options.Budget }
 
-// first is the time of a run after one that brings everything to its place.
-func (s *batchSearch) first(ctx context.Context, in map[string]Tensor) (time.Duration, error) {
-	if _, err := s.time(ctx, in, 1); err != nil {
-		return 0, err
-	}
-	return s.time(ctx, in, 1)
-}
-
-// time is that of a run, the mean of so many.
+// time is that of a run, the mean of so many after one that brings everything to
+// its place: inputs are computed and copied by the first that has them.
 func (s *batchSearch) time(ctx context.Context, in map[string]Tensor, runs int) (time.Duration, error) {
-	start := time.Now()
-	for range runs {
+	var start time.Time
+	for run := range 1 + runs {
+		if run == 1 {
+			start = time.Now()
+		}
 		outs, err := s.program.Run(ctx, in)
 		if err != nil {
 			return 0, err

@@ -208,6 +208,47 @@ func TestRecommendBatchLeast(t *testing.T) {
 	}
 }
 
+// making takes its time for programs that read nothing, as those of inputs.
+type making struct{ *cpu.Device }
+
+const makingTime = 120 * time.Millisecond
+
+func (d making) Submit(ctx context.Context, b *device.Bound) (device.Event, error) {
+	if len(b.Leaves) == 0 {
+		time.Sleep(makingTime)
+	}
+	return d.Device.Submit(ctx, b)
+}
+
+// What inputs are computed by is no part of a run's time, whatever the batch.
+func TestRecommendBatchInputsApart(t *testing.T) {
+	device.Register(device.Driver{
+		Name: "making", External: true,
+		List: func() ([]device.Properties, error) { return []device.Properties{{Description: t.Name()}}, nil },
+		Open: func(int) (device.Device, error) {
+			c, err := cpu.New(cpu.Options{})
+			return making{c}, err
+		},
+	})
+	d, err := sinter.OpenWith("making", sinter.DeviceOptions{Unchecked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p, row, _ := batchProgram(t, d)
+	a, err := p.RecommendBatch(t.Context(), sinter.BatchOptions{Inputs: func(n int) map[string]sinter.Tensor {
+		return map[string]sinter.Tensor{"x": sinter.Ones(sinter.F32, sinter.N(n), sinter.N(row/8)).Exp()}
+	}, Most: 2, Budget: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range a.Tried {
+		if b.Time >= makingTime/2 {
+			t.Errorf("a run of %d takes %v", b.Size, b.Time)
+		}
+	}
+}
+
 // What a program gives back as it got it stays the caller's.
 func TestRecommendBatchReleasesItsOwn(t *testing.T) {
 	d, _ := openCounting(t, sinter.DeviceOptions{})
