@@ -88,8 +88,8 @@ func (d *Device) withRoom(n int, do func() error) error {
 	if !ok || full.Cached == 0 {
 		return err
 	}
-	if err := d.TrimMemory(); err != nil {
-		return err
+	if trimmed := d.TrimMemory(); trimmed != nil {
+		return errors.Join(err, trimmed)
 	}
 	return d.refused(n, do())
 }

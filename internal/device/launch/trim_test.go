@@ -80,3 +80,41 @@ func TestTrimKeepsProgram(t *testing.T) {
 	}
 	<-p.closed
 }
+
+// stuck is full, and cannot give back what it holds.
+type stuck struct {
+	simulated
+	full bool
+}
+
+var errStuck = errors.New("cannot give back")
+
+type fullError struct{ error }
+
+func (fullError) OutOfMemory() bool { return true }
+
+func (s *stuck) Alloc(n int) (Memory, error) {
+	if s.full {
+		return nil, fullError{errors.New("full")}
+	}
+	return s.simulated.Alloc(n)
+}
+
+func (s *stuck) Cached() int64        { return 1 }
+func (s *stuck) SetLimit(int64) error { return nil }
+func (s *stuck) Trim() error          { return errStuck }
+
+// What was asked for is told where giving back what is held fails.
+func TestTrimFails(t *testing.T) {
+	s := &stuck{}
+	d, err := New(s, Options{Kind: "stuck", Shape: entry.Shape{Items: 1, Flat: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	s.full = true
+	var full *device.OutOfMemoryError
+	if _, err := d.Alloc(100); !errors.As(err, &full) || full.Size != 100 || !errors.Is(err, errStuck) {
+		t.Errorf("%v", err)
+	}
+}
