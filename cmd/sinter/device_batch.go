@@ -49,7 +49,7 @@ keep that. Vectors are the same.`,
 				a.settings.model = args[0]
 			}
 			if f.most < 1 || !(f.budget > 0) || f.budget > math.MaxInt32 {
-				return usagef("--most %d --budget %v: use more than 0", f.most, f.budget)
+				return usagef("--most %d --budget %v: use more than 0, and at most %d seconds", f.most, f.budget, math.MaxInt32)
 			}
 			return a.deviceBatch(cmd.Context(), f)
 		},
@@ -92,7 +92,8 @@ func (a *app) deviceBatch(ctx context.Context, f batchFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	advice, err := e.RecommendBatch(ctx, 0, sinter.BatchOptions{Most: f.most, Budget: time.Duration(f.budget * float64(time.Second)), Again: f.again})
+	budget := max(1, time.Duration(f.budget*float64(time.Second))) // 0 would be the default
+	advice, err := e.RecommendBatch(ctx, 0, sinter.BatchOptions{Most: f.most, Budget: budget, Again: f.again})
 	if err != nil {
 		return err
 	}

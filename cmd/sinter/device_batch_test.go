@@ -24,6 +24,16 @@ func TestDeviceBatch(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
+	var short batchReport
+	if err := json.Unmarshal([]byte(ok(t, "", "device", "batch", model, "--device", "cpu", "--json", "--budget", "1e-12", "--again")), &short); err != nil {
+		t.Fatal(err)
+	}
+	if short.Ended != "time" || len(short.Tried) != 1 {
+		t.Errorf("almost no time: %+v", short)
+	}
+	if status, _, stderr := runCommand(t, nil, "", "device", "batch", model, "--budget", "1e10"); status != statusUsage || !strings.Contains(stderr, "at most 2147483647") {
+		t.Errorf("too much time: status %d: %s", status, stderr)
+	}
 	for what, args := range map[string][]string{
 		"two models":    {"a", "b"},
 		"model twice":   {model, "--model", "x"},
