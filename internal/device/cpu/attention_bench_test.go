@@ -28,7 +28,7 @@ func BenchmarkAttention(b *testing.B) {
 		for _, c := range []struct {
 			sequences, length, heads, kvHeads, width int
 			causal                                   bool
-		}{{8, 128, 12, 12, 32, false}, {32, 16, 12, 12, 32, false}, {8, 256, 12, 12, 64, false}, {1, 2048, 8, 2, 128, true}, {64, 37, 12, 12, 32, false}} {
+		}{{8, 128, 12, 12, 32, false}, {32, 16, 12, 12, 32, false}, {8, 256, 12, 12, 64, false}, {1, 2048, 8, 2, 128, true}, {12, 64, 4, 4, 32, true}, {64, 37, 12, 12, 32, false}} {
 			a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: c.causal}, heads: c.heads, kvHeads: c.kvHeads, width: c.width, vWidth: c.width, layout: "merged"}
 			for range c.sequences {
 				a.qLens, a.kLens = append(a.qLens, c.length), append(a.kLens, c.length)

@@ -56,7 +56,8 @@ type attentionWorker struct {
 	copyQ, copyK, packV, score, finish *partCall
 
 	packed  packedKeys
-	ranges  [][2]int64 // of the rows of a block
+	ranges  [][2]int64 // of the rows of a block: what each sees
+	tiles   []rowTiles // of a block
 	started []bool     // of each block of rows of a chunk
 	_       [64]byte   // no false sharing
 }
@@ -178,7 +179,8 @@ func (s *attentionStep) memory(r *binding) error {
 		for j, p := range []*unsafe.Pointer{&w.keys, &w.values, &w.scores, &w.sums, &w.rowsQ, &w.rowsK} {
 			*p = unsafe.Add(own[i], at[j])
 		}
-		w.ranges, w.started = make([][2]int64, s.blockRows), make([]bool, group*ceilDiv(s.chunk, s.blockRows))
+		w.ranges, w.tiles = make([][2]int64, s.blockRows), make([]rowTiles, 0, blockTiles+1)
+		w.started = make([]bool, group*ceilDiv(s.chunk, s.blockRows))
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		w.gemm.StepC = uintptr(4 * width)
 		for _, c := range calls {

@@ -99,7 +99,7 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 	if err := v.run(first, first+steps); err != nil {
 		return err
 	}
-	if a := &s.work.Attr; a.Causal || a.Window > 0 {
+	if s.masks() {
 		w.test.From, w.test.Vectors, w.test.Finite = w.values, uintptr(steps*s.wideValues()/s.tiles.lanes), 1
 		jit.Call(s.inner.finite, unsafe.Pointer(&w.test))
 	}
@@ -170,8 +170,9 @@ type scoreBlock struct {
 	*attentionChunk
 	head, first, end int
 	kb               int
-	keys             int // of the block of keys
-	keyRange             // what its rows see of them, from the block's start
+	keys             int  // of the block of keys
+	whole            bool // each row sees all that any sees
+	keyRange              // what its rows see of them, from the block's start
 	sums             unsafe.Pointer
 }
 
@@ -187,6 +188,7 @@ func (s *attentionStep) place(k *scoreBlock) bool {
 // block adds to the sums of some rows what they see in a block of keys.
 func (s *attentionStep) block(w *attentionWorker, k *scoreBlock, started bool) error {
 	strideS := s.strideS(k.keys)
+	s.placeTiles(w, k)
 	if err := s.products(w, k, strideS); err != nil {
 		return err
 	}
@@ -226,56 +228,54 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 			return err
 		}
 	}
-	col, steps := k.from/width*width, s.steps(t.Width)
+	steps := s.steps(t.Width)
 	g := &w.gemm
 	g.SetK(steps)
 	g.Continue = 0
 	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(s.element*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*steps)
 	g.LDC = uintptr(4 * strideS)
-	s.eachTile(k, func(r, n int) {
-		g.A = unsafe.Add(rows, s.element*stride*r)
+	for i := range w.tiles {
+		b := &w.tiles[i]
+		col := b.from / width * width
+		g.A = unsafe.Add(rows, s.element*stride*b.first)
 		g.B = unsafe.Add(w.keys, 4*col*steps)
-		g.C = unsafe.Add(w.scores, 4*(r*strideS+col))
-		s.tiles.run(g, 1, n, k.to-col)
-	})
-	return nil
-}
-
-// eachTile calls f for tiles of rows, as even as can be, counted from the
-// block's first.
-func (s *attentionStep) eachTile(k *scoreBlock, f func(r, rows int)) {
-	n := k.end - k.first
-	tiles := ceilDiv(n, s.tiles.Tile.Rows)
-	for i := range tiles {
-		r0, r1 := n*i/tiles, n*(i+1)/tiles
-		f(r0, r1-r0)
+		g.C = unsafe.Add(w.scores, 4*(b.first*strideS+col))
+		g.RowsC = uintptr(4 * strideS * b.rows)
+		s.tiles.run(g, b.panels, b.rows, b.to-col)
 	}
+	return nil
 }
 
 // weights turns scores into weights.
 func (s *attentionStep) weights(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
-	lanes, k0 := s.tiles.lanes, k.kb*keyBlock
-	for i := range k.end - k.first {
-		r := s.visible(k.attentionChunk, k.first+i)
-		from := min(max(r.from-k0, k.from), k.to)
-		to := min(max(r.to-k0, from), k.to)
-		w.ranges[i] = [2]int64{int64(4 * from), int64(4 * to)}
-	}
-	a := &w.softmax
-	a.Scores, a.LDScores = w.scores, uintptr(4*strideS)
-	a.State, a.LDState = k.sums, uintptr(4*s.rowState)
-	a.Ranges, a.Rows = &w.ranges[0], uintptr(k.end-k.first)
-	a.Start, a.End = uintptr(4*(k.from/lanes*lanes)), uintptr(4*ceilDiv(k.to, lanes)*lanes)
+	lanes, a := s.tiles.lanes, &w.softmax
+	a.LDScores, a.LDState = uintptr(4*strideS), uintptr(4*s.rowState)
 	a.Top, a.Rescale = uintptr(4*s.wideV), 0
 	if started {
 		a.Rescale = a.Top
 	}
-	s.fetchNext(w, k)
 	a.Scale, a.Fill = s.scale, float32(math.Inf(-1))
 	if s.scale < 0 {
 		a.Fill = float32(math.Inf(1))
 	}
-	jit.Call(s.inner.softmax, unsafe.Pointer(a))
+	s.fetchNext(w, k)
+	each := func(first, rows int, seen keyRange) {
+		a.Scores, a.State = unsafe.Add(w.scores, 4*strideS*first), unsafe.Add(k.sums, 4*s.rowState*first)
+		a.Ranges, a.Rows = &w.ranges[first], uintptr(rows)
+		a.Start, a.End = uintptr(4*(seen.from/lanes*lanes)), uintptr(4*ceilDiv(seen.to, lanes)*lanes)
+		jit.Call(s.inner.softmax, unsafe.Pointer(a))
+	}
+	if k.whole {
+		each(0, k.end-k.first, k.keyRange)
+		return
+	}
+	for i := range w.tiles {
+		b := &w.tiles[i]
+		each(b.first, b.rows, b.keyRange)
+		for f := range a.Fetch {
+			a.Fetch[f] += a.LDFetch[f] * uintptr(b.rows)
+		}
+	}
 }
 
 // fetchNext has the softmax kernel fetch rows of the head that comes next, at
@@ -323,17 +323,19 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 	}
 	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*s.steps(k.keys))
 	g.LDC = uintptr(4 * s.rowState)
-	tile := func(r, rows, from, to int) {
-		step := from / s.group
-		g.SetK(s.steps(to) - step)
-		g.A = unsafe.Add(w.scores, 4*(r*strideS+step))
+	multiply := func(b *rowTiles) {
+		step := b.from / s.group
+		g.SetK(s.steps(b.to) - step)
+		g.A = unsafe.Add(w.scores, 4*(b.first*strideS+step))
 		g.B = unsafe.Add(w.values, 4*stride*step)
-		g.C = unsafe.Add(k.sums, 4*s.rowState*r)
-		s.tiles.run(g, 1, rows, s.work.VWidth)
+		g.C = unsafe.Add(k.sums, 4*s.rowState*b.first)
+		g.RowsC = uintptr(4 * s.rowState * b.rows)
+		s.tiles.run(g, b.panels, b.rows, s.work.VWidth)
 	}
-	a := &s.work.Attr
-	if w.finite() || !a.Causal && a.Window == 0 {
-		s.eachTile(k, func(r, rows int) { tile(r, rows, k.from, k.to) })
+	if w.finite() || !s.masks() {
+		for i := range w.tiles {
+			multiply(&w.tiles[i])
+		}
 		return
 	}
 	for i := range k.end - k.first {
@@ -341,7 +343,7 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		if s.format == template.BF16 {
 			s.seenSums(w, k, i, strideS, from, to, started)
 		} else {
-			tile(i, 1, from, to)
+			multiply(&rowTiles{i, 1, 1, keyRange{from, to}})
 		}
 	}
 }
