@@ -27,7 +27,7 @@ func open(api *cl.API, d *cl.Device, shape entry.Shape, options string, kept *di
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return launch.New(&backend{context: c, queue: q, options: options}, launch.Options{Kind: "opencl", Shape: shape, Units: d.Units, Kept: kept})
+	return launch.New(&backend{context: c, queue: q, style: styleOf(shape), options: options}, launch.Options{Kind: "opencl", Shape: shape, Units: d.Units, Kept: kept})
 }
 
 // backend is a context with a queue in order, through which all runs and copies
@@ -35,6 +35,7 @@ func open(api *cl.API, d *cl.Device, shape entry.Shape, options string, kept *di
 type backend struct {
 	context   *cl.Context
 	queue     *cl.Queue
+	style     *cstyle.Style
 	options   string     // of the driver's compiler
 	enqueuing sync.Mutex // the kernels of one run follow each other
 }
@@ -81,7 +82,7 @@ func (b *backend) Close() error {
 }
 
 func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
-	p, err := cstyle.OpenCL.Write(kernels)
+	p, err := b.style.Write(kernels)
 	if err != nil {
 		return nil, err
 	}

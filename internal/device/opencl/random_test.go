@@ -63,7 +63,7 @@ func TestRandomKernels(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer q.Close()
-			b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
+			b := &backend{context: c, queue: q, style: styleOf(s), options: optionsFor(c.Device, s)}
 			launchtest.RandomKernels(t, b, s, nil)
 		})
 	}
@@ -78,6 +78,6 @@ func TestFewRows(t *testing.T) {
 	}
 	defer q.Close()
 	s := shapes["gpu"]
-	b := &backend{context: c, queue: q, options: optionsFor(c.Device, s)}
+	b := &backend{context: c, queue: q, style: styleOf(s), options: optionsFor(c.Device, s)}
 	launchtest.FewRows(t, b, s, func(ir.DType) bool { return true })
 }

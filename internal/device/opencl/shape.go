@@ -27,3 +27,11 @@ func shapeOf(d *cl.Device) entry.Shape {
 	}
 	return s
 }
+
+// styleOf is the language of kernels in a shape.
+func styleOf(s entry.Shape) *cstyle.Style {
+	if s.Items == 1 {
+		return cstyle.OpenCLForProcessor
+	}
+	return cstyle.OpenCL
+}

@@ -114,7 +114,11 @@ func TestGolden(t *testing.T) {
 			if s.Style != cstyle.OpenCL && strings.HasSuffix(name, "_cpu") {
 				continue
 			}
-			t.Run(name+s.suffix, func(t *testing.T) { golden(t, s.Style, k, filepath.Join("testdata", name+s.suffix)) })
+			style := s.Style
+			if strings.HasSuffix(name, "_cpu") {
+				style = cstyle.OpenCLForProcessor
+			}
+			t.Run(name+s.suffix, func(t *testing.T) { golden(t, style, k, filepath.Join("testdata", name+s.suffix)) })
 		}
 	}
 }

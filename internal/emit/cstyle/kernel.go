@@ -18,6 +18,7 @@ type writer struct {
 	b      strings.Builder
 	err    error
 	indent string
+	foot   string         // what stands behind the body
 	names  map[any]string // of variables and locals
 	taken  map[string]bool
 	params []string
@@ -92,7 +93,7 @@ func (s *Style) write(k *entry.Kernel) (string, []entry.Arg, error) {
 	w.b.Reset()
 	args := k.Args(w.sizes)
 	w.head(args)
-	return w.b.String() + body + "}\n", args, w.err
+	return w.b.String() + body + w.foot + "}\n", args, w.err
 }
 
 // top writes the iterations of the Global loop that a worker does, or all of a

@@ -71,7 +71,8 @@ func (w *writer) pointer(a entry.Arg) string {
 	return w.Global + t + " *" + w.Restrict + name
 }
 
-// oneByOne is a signature with the arguments as they come.
+// oneByOne is a signature with the arguments as they come. Where work stands
+// apart it is that of the function, and the entry point follows.
 func (w *writer) oneByOne(args []entry.Arg, buffers, numbers []string) {
 	var list []string
 	for _, a := range args {
@@ -81,8 +82,21 @@ func (w *writer) oneByOne(args []entry.Arg, buffers, numbers []string) {
 		}
 		list, numbers = append(list, "const "+w.Types[ir.I64]+" "+numbers[0]), numbers[1:]
 	}
-	fmt.Fprintf(&w.b, "%s %s(%s) {\n", w.entry(), w.k.Entry, strings.Join(list, ", "))
+	entry := fmt.Sprintf("%s %s(%s) {\n", w.entry(), w.k.Entry, strings.Join(list, ", "))
+	if !w.apart() {
+		w.b.WriteString(entry)
+		return
+	}
+	fmt.Fprintf(&w.b, "%s work_%s(%s, const %s worker) {\n", w.Apart, w.k.Entry, strings.Join(list, ", "), w.Types[ir.I64])
+	for i, a := range list {
+		list[i] = a[strings.LastIndexAny(a, " *")+1:]
+	}
+	w.foot = fmt.Sprintf("}\n%s\twork_%s(%s, %s);\n", entry, w.k.Entry, strings.Join(list, ", "), w.Work)
 }
+
+// apart tells whether a function of its own does the work of the entry point: in
+// a group work-items meet at barriers, which only the entry point has.
+func (w *writer) apart() bool { return w.Apart != "" && !w.groups }
 
 // Direct is how many of so many buffers have slots of their own. If not all
 // have, the slot behind them is for a list of the others' addresses. The last
@@ -125,7 +139,9 @@ func (w *writer) places(args []entry.Arg) {
 		worker = w.Group
 		w.line("const int item = %s;", w.Item)
 	}
-	w.line("const long worker = %s;", worker)
+	if !w.apart() {
+		w.line("const long worker = %s;", worker)
+	}
 	for _, a := range args {
 		if a.Kind != entry.ArgOffset {
 			continue

@@ -20,6 +20,9 @@ type Style struct {
 	// work-items of a group, what stands before the type that a param points to
 	// and before its name, and what before memory that a group shares.
 	Entry, Helper, Global, Restrict, Shared string
+	// Apart, if set, is what a function begins with that does the work of an entry
+	// point.
+	Apart string
 	// Slots, if not 0, is how many things an entry point may be given: buffers,
 	// and all numbers as one. Places are params that the language fills in.
 	Slots  int
@@ -59,4 +62,14 @@ var OpenCL = &Style{
 	Float: map[ir.Op]string{
 		ir.Abs: "fabs", ir.Sqrt: "sqrt", ir.Trunc: "trunc", ir.Floor: "floor", ir.Round: "rint", ir.FMA: "fma",
 	},
+}
+
+// OpenCLForProcessor is OpenCL whose entry points call functions. Of an entry
+// point PoCL makes three, with the arguments in different places, and would
+// compile all work three times.
+var OpenCLForProcessor = forProcessor(*OpenCL)
+
+func forProcessor(s Style) *Style {
+	s.Apart = "static __attribute__((noinline)) void"
+	return &s
 }

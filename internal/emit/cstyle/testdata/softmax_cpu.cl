@@ -28,8 +28,7 @@ static inline float max_float(float x, float y) {
 }
 
 // softmax
-__kernel void softmax_cpu(__global const float *restrict p0, const long o1, __global const int *restrict p1, const long o2, __global ushort *restrict p3, const long o4, __global float *restrict p4, const long o5, const long s4, __global int *restrict status, const long o0, const long d0, const long start, const long end, const long chunk) {
-	const long worker = get_global_id(0);
+static __attribute__((noinline)) void work_softmax_cpu(__global const float *restrict p0, const long o1, __global const int *restrict p1, const long o2, __global ushort *restrict p3, const long o4, __global float *restrict p4, const long o5, const long s4, __global int *restrict status, const long o0, const long d0, const long start, const long end, const long chunk, const long worker) {
 	p0 += o1;
 	p1 += o2;
 	p3 += o4;
@@ -109,4 +108,7 @@ __kernel void softmax_cpu(__global const float *restrict p0, const long o1, __gl
 			p3[((r_ * 48L) + e_)] = float_to_bfloat((p2[e_] / total_));
 		}
 	}
+}
+__kernel void softmax_cpu(__global const float *restrict p0, const long o1, __global const int *restrict p1, const long o2, __global ushort *restrict p3, const long o4, __global float *restrict p4, const long o5, const long s4, __global int *restrict status, const long o0, const long d0, const long start, const long end, const long chunk) {
+	work_softmax_cpu(p0, o1, p1, o2, p3, o4, p4, o5, s4, status, o0, d0, start, end, chunk, get_global_id(0));
 }
