@@ -40,9 +40,10 @@ func expandExp2(x real) real {
 }
 
 // exp2Near is 2^r for |r| <= 1/2.
-func (r real) exp2Near() real {
-	return r.poly(1, 0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7cp-5, 0x1.3b2dep-7, 0x1.5f0838p-10, 0x1.416b8p-13)
-}
+func (r real) exp2Near() real { return r.poly(Exp2Near[:]...) }
+
+// Exp2Near are the coefficients of that, for emitters that write it themselves.
+var Exp2Near = [...]float64{1, 0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7cp-5, 0x1.3b2dep-7, 0x1.5f0838p-10, 0x1.416b8p-13}
 
 // expandExpm1 computes (2^n e^r - 1)/2 = 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2),
 // which keeps the accuracy of e^r - 1 for n = 0 and does not overflow before

@@ -8,16 +8,19 @@ import (
 	"github.com/sinterml/sinter/internal/template"
 )
 
-// Attention makes the entry point of an attention: by tiles in f32, where a group
-// has memory for one, else row by row.
+// Attention makes the entry point of an attention: on units for matrices where
+// the device has some that take it, by tiles in f32 where a group has memory for
+// one, else row by row.
 func (s Shape) Attention(name string, a *template.Attention) *Kernel {
 	tiles := s.attentionTiles(a)
 	if len(tiles) == 0 {
 		return s.Kernel(name, a.RowLoops())
 	}
-	tile := s.Strategy.Tile
-	if tile == (Tile{}) {
-		tile = tiles[0]
+	tile := cmp.Or(s.Strategy.Tile, tiles[0])
+	if s.attends(a) {
+		k := Attend(name, a, tile)
+		k.Strategy = s.Strategy
+		return k
 	}
 	t := a.Tiles(queryTile(tile))
 	k := &Kernel{Entry: name, Items: tile.Items(), Tile: tile, Strategy: s.Strategy, Own: t.Own, Near: make([]bool, len(t.Params))}
@@ -59,10 +62,13 @@ const (
 // than there are; with all of a block of keys at a time; and with
 // usualItems work-items or more.
 func (s Shape) attentionTiles(a *template.Attention) []Tile {
+	if s.attends(a) {
+		return s.Attend(a)
+	}
 	if s.Items == 1 || a.DType.Compute() != ir.F32 {
 		return nil
 	}
-	rows := queryRows(a)
+	rows := QueryRows(a)
 	var usual, others []Tile
 	for _, high := range []int{64, 32, 16} {
 		if high > 16 && high/2 >= rows {
@@ -103,8 +109,12 @@ func (s Shape) holds(a *template.Attention, t Tile) bool {
 	return shared <= s.Shared && own <= cmp.Or(s.Own, ownWords)
 }
 
-// queryRows is how many rows of queries share the keys of a head at most.
-func queryRows(a *template.Attention) int {
+// attends tells whether units for matrices take it. Their sums have roundings of
+// their own, so that no other tiles may take turns with theirs.
+func (s Shape) attends(a *template.Attention) bool { return s.Attend != nil && len(s.Attend(a)) > 0 }
+
+// QueryRows is how many rows of queries share the keys of a head at most.
+func QueryRows(a *template.Attention) int {
 	d := a.QLen
 	if a.Attr.Ragged {
 		d = a.Queries

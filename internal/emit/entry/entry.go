@@ -29,6 +29,9 @@ type Kernel struct {
 	// the next batch.
 	Gemm *template.Gemm
 	Tile Tile
+	// Attended, if set, is what the kernel computes: an iteration of the Global
+	// loop is a tile. Work is its meaning, whose scratch memory is not used.
+	Attended *Attended
 	// Wide are loads of the kernel that are done together with others.
 	Wide map[*loop.Expr]Wide
 	// Strategy is what was chosen for the kernel. What it says of tiles,
@@ -38,7 +41,7 @@ type Kernel struct {
 
 // Groups tells whether a worker is a group, not a work-item.
 func (k *Kernel) Groups() bool {
-	return k.Gemm != nil && k.Items > 1 || hasRange(k.Work.Body, loop.Item)
+	return k.Gemm != nil && k.Items > 1 || k.Attended != nil || hasRange(k.Work.Body, loop.Item)
 }
 
 func hasRange(body []loop.Stmt, r loop.Range) bool {

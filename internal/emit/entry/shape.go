@@ -25,6 +25,9 @@ type Shape struct {
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel
 	Tiles   []Tile // of products that are worth a try
+	// Attend lists the tiles of an attention that instructions for matrices take,
+	// the best first; none: it goes by tiles or rows like elsewhere. nil: none does.
+	Attend func(a *template.Attention) []Tile
 	// Strategy is the choice for the kernels that are made; zero: the heuristic's.
 	Strategy Strategy
 }

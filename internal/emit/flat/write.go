@@ -36,6 +36,11 @@ func sizesOf(k *entry.Kernel) []ir.Dim {
 		add(g.Cols)
 		add(g.K)
 	}
+	if a := k.Attended; a != nil {
+		for _, d := range attendedSizes(a) {
+			add(d)
+		}
+	}
 	return all
 }
 
@@ -46,6 +51,13 @@ func Write(k *entry.Kernel, b Builder) error {
 	w.barriers = entry.NewBarriers(k)
 	w.begin()
 	switch {
+	case k.Attended != nil:
+		w.changing = changing(append(k.Attended.Epilogue[:len(k.Attended.Epilogue):len(k.Attended.Epilogue)], k.Attended.Sums...))
+		if a, ok := b.(Attender); ok {
+			w.attend(a)
+		} else {
+			w.fail("no way to multiply the matrices of an attention")
+		}
 	case k.Gemm == nil:
 		w.changing = changing(k.Work.Body)
 		w.top(k.Work.Body)
@@ -163,7 +175,7 @@ func (w *writer) begin() {
 		}
 	}
 	for i, p := range w.k.Work.Params {
-		if p.Use != loop.Scratch || !w.k.Near[i] {
+		if p.Use != loop.Scratch || !w.k.Near[i] || w.k.Attended != nil {
 			continue
 		}
 		if w.k.OwnOf(i) > 0 {

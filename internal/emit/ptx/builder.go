@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -15,6 +16,7 @@ import (
 type builder struct {
 	text
 	target Target
+	kernel *entry.Kernel
 	err    error
 	args   []flat.Value
 	values []operand // by flat.Value.ID
@@ -24,6 +26,8 @@ type builder struct {
 	item   flat.Value
 	group  flat.Value
 	items  flat.Value
+	// attended is the shared memory of an attention on units for matrices.
+	attended string
 }
 
 // operand is a value as an instruction names it: a register or a constant.
@@ -42,8 +46,8 @@ type memory struct {
 	load  string // global.nc where nothing is written
 }
 
-func newBuilder(t Target, args int) *builder {
-	b := &builder{target: t, values: make([]operand, 1), args: make([]flat.Value, args)}
+func newBuilder(t Target, k *entry.Kernel, args int) *builder {
+	b := &builder{target: t, kernel: k, values: make([]operand, 1), args: make([]flat.Value, args)}
 	for i := range b.args {
 		b.args[i] = b.value(flat.I64, b.op(longs, "ld.param.u64", fmt.Sprintf("[arg_%d]", i)))
 	}

@@ -65,7 +65,7 @@ const (
 
 // Shape is what kernels for t look like.
 func (t Target) Shape() entry.Shape {
-	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Product: t.product, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Product: t.product, Attend: t.attends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
 }
 
 // blocks is how many blocks an SM has to have room for at least. To have more

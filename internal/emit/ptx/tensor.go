@@ -266,10 +266,10 @@ func (t *tensor) multiply(stage string, deepX, deepY bool) {
 		var x [warpRows / 16][]string
 		var y [warpCols / 8][]string
 		for i := range x {
-			x[i] = t.matrix4(xs, t.matrixAt(deepX, i, s), deepX)
+			x[i] = t.matrix4(turned(deepX), xs, t.matrixAt(deepX, i, s))
 		}
 		for j := 0; j < len(y); j += 2 {
-			r := t.matrix4(ys, t.matrixAt(deepY, j/2, s)+operandLen, deepY)
+			r := t.matrix4(turned(deepY), ys, t.matrixAt(deepY, j/2, s)+operandLen)
 			y[j], y[j+1] = r[:2], r[2:]
 		}
 		for i := range x {
@@ -308,15 +308,12 @@ func (t *tensor) matrixAt(deep bool, i, step int) int {
 	return 16*i*2 + step*stepBytes/2*t.wideRow()
 }
 
-// matrix4 loads four matrices.
-func (t *tensor) matrix4(base string, offset int, deep bool) []string {
-	r := []string{t.reg(words), t.reg(words), t.reg(words), t.reg(words)}
-	trans := ""
-	if !deep {
-		trans = ".trans"
+// turned is what ldmatrix is told of matrices whose rows are not by k.
+func turned(deep bool) string {
+	if deep {
+		return ""
 	}
-	t.line("ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s}, [%s+%d]", trans, strings.Join(r, ", "), base, offset)
-	return r
+	return ".trans"
 }
 
 // mma multiplies 16 rows by 8 columns over a step, in as many instructions as

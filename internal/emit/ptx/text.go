@@ -27,7 +27,7 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	fmt.Fprintf(&s, ".version %s\n.target %v\n.address_size 64\n", t.Version(), t)
 	for _, k := range kernels {
 		args := flat.Args(k)
-		b := newBuilder(t, len(args))
+		b := newBuilder(t, k, len(args))
 		b.rolled = k.Own != nil // it holds as many values as there is room for
 		err := flat.Write(k, b)
 		if err == nil && b.err != nil {

@@ -78,6 +78,8 @@ func (d *decoder) run(x *instruction) (run, error) {
 		return d.multiply(x)
 	case "shfl":
 		return d.shuffle(x)
+	case "vote":
+		return d.vote(x)
 	case "mov":
 		return d.move(x)
 	case "setp":

@@ -99,6 +99,11 @@ var fast32 = map[string]func(d, a, b, c *row){
 			d[i] = bits32(float32(math.Min(number(a[i], b[i]), number(b[i], a[i]))))
 		}
 	},
+	"max.NaN.f32": func(d, a, b, _ *row) {
+		for i := range d {
+			d[i] = bits32(max(f32(a[i]), f32(b[i])))
+		}
+	},
 	"max.f32": func(d, a, b, _ *row) {
 		for i := range d {
 			d[i] = bits32(float32(math.Max(number(a[i], b[i]), number(b[i], a[i]))))

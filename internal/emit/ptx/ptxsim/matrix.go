@@ -228,3 +228,32 @@ func (d *decoder) shuffle(x *instruction) (run, error) {
 		}
 	}, nil
 }
+
+// vote decodes vote.sync.all: whether a predicate holds in all lanes.
+func (d *decoder) vote(x *instruction) (run, error) {
+	if err := x.want(3); err != nil {
+		return nil, err
+	}
+	if strings.Join(x.mods, ".") != "sync.all.pred" || x.args[2] != "0xffffffff" {
+		return nil, errors.New("only vote.sync.all.pred of all lanes")
+	}
+	to, err := d.predicate(x.args[0])
+	if err != nil {
+		return nil, err
+	}
+	from, err := d.predicate(x.args[1])
+	if err != nil {
+		return nil, err
+	}
+	s := &step{source: x}
+	return func(w *warp, m uint32) {
+		if !w.together(s, m) {
+			return
+		}
+		all := uint32(0)
+		if w.preds[from] == ^uint32(0) {
+			all = ^all
+		}
+		w.preds[to] = all
+	}, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,6 +116,39 @@ $end:
 	}
 }
 
+// A vote is by warp: here of the first of two warps, all of whose lanes are below
+// 32, and of the second, whose last is not below 63.
+func TestVote(t *testing.T) {
+	got, err := execute(t, `	setp.lt.u32 %p0, %r0, 63;
+	vote.sync.all.pred %p1, %p0, 0xffffffff;
+	selp.b32 %r6, 1, 0, %p1;
+	st.global.u32 [%rd5], %r6;
+	ret;
+`, 1, 64, count(64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		if want := uint32(1 - i/32); v != want {
+			t.Fatalf("thread %d has %d, not %d", i, v, want)
+		}
+	}
+}
+
+// A maximum leaves NaN out, or with .NaN does not.
+func TestMaximumOfNaN(t *testing.T) {
+	const nan, two, three = 0x7fffffff, 0x40000000, 0x40400000
+	for _, c := range []struct {
+		op      string
+		x, want uint32
+	}{{"max", nan, two}, {"max.NaN", nan, nan}, {"max.NaN", three, three}, {"max.NaN", 0xff800000, two}} {
+		got, err := execute(t, "\tld.global.f32 %f0, [%rd4];\n\t"+c.op+".f32 %f1, %f0, 0f40000000;\n\tst.global.f32 [%rd5], %f1;\n\tret;\n", 1, 32, slices.Repeat([]uint32{c.x}, 32))
+		if err != nil || got[0] != c.want {
+			t.Errorf("%s of %#x and 2 is %#x, not %#x: %v", c.op, c.x, got[0], c.want, err)
+		}
+	}
+}
+
 // A reversal within a block needs its barrier.
 func TestBarrier(t *testing.T) {
 	const before = `	ld.global.u32 %r6, [%rd4];
@@ -154,6 +188,7 @@ func TestFaults(t *testing.T) {
 		{"a warp's barrier", "\tsetp.lt.u32 %p0, %r0, 32;\n\t@%p0 bra $end;\n\tbar.sync 0;\n$end:\n", "others have ended"},
 		{"two barriers", "\tsetp.lt.u32 %p0, %r0, 32;\n\t@%p0 bra $else;\n\tbar.sync 0;\n\tbra $end;\n$else:\n\tbar.sync 0;\n$end:\n", "do not reach"},
 		{"half a warp", "\tsetp.lt.u32 %p0, %r0, 7;\n\t@%p0 shfl.sync.bfly.b32 %r9, %r7, 1, 31, 0xffffffff;\n", "take part"},
+		{"half a vote", "\tsetp.lt.u32 %p0, %r0, 7;\n\t@%p0 vote.sync.all.pred %p1, %p0, 0xffffffff;\n", "take part"},
 		{"two writers", "\tst.shared.u32 [%r4], %r0;\n", "race"},
 		{"writer behind readers", "\tst.shared.u32 [%r5], %r0;\n\tbar.sync 0;\n\tld.shared.u32 %r6, [%r4];\n\tst.shared.u32 [%r5], %r6;\n", "was read by several"},
 		{"copy not waited for", "\tcp.async.ca.shared.global [%r5], [%rd4], 4;\n\tcp.async.commit_group;\n\tbar.sync 0;\n\tcp.async.wait_group 0;\n\tld.shared.u32 %r6, [%r4];\n", "race"},

@@ -1,0 +1,277 @@
+package ptx_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/flat/flattest"
+	"github.com/sinterml/sinter/internal/emit/ptx"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// attendCase is an attention, dense or ragged, with heads that units for matrices
+// take. In f32 its operands were widened.
+type attendCase struct {
+	attr           ir.AttentionAttr
+	dtype, half    ir.DType
+	width, vWidth  int
+	heads, kvHeads int
+	sizes          []ir.Env
+	keys, values   suite.Fill // of queries and keys, and of values
+	moved          int        // elements that rows of keys lie apart beyond their widths
+}
+
+func (c attendCase) String() string {
+	return fmt.Sprintf("%v of %v, %d and %d wide, %d heads of %d, %+v, moved %d", c.dtype, c.half, c.width, c.vWidth, c.heads, c.kvHeads, c.attr, c.moved)
+}
+
+// operand is q, k or v: a part of rows that are longer, if moved.
+func (c attendCase) operand(b *suite.Builder, fill suite.Fill, shape ...ir.Dim) *ir.Node {
+	last := len(shape) - 1
+	long := append(shape[:last:last], shape[last].Plus(c.moved))
+	x := b.Input(c.half, fill, long...)
+	if c.moved > 0 {
+		first, steps := make([]ir.Dim, len(shape)), make([]int, len(shape))
+		for i := range first {
+			first[i], steps[i] = ir.N(0), 1
+		}
+		first[last] = ir.N(c.moved)
+		x = b.Add(ir.Slice, ir.Attr{Starts: first, Steps: steps, Shape: shape}, x)
+	}
+	if c.dtype != c.half {
+		x = b.Add(ir.Cast, ir.Attr{DType: c.dtype}, x)
+	}
+	return x
+}
+
+// suiteCase is compared with the referee.
+func (c attendCase) suiteCase() *suite.Case {
+	return &suite.Case{Name: c.String(), Sizes: c.sizes, Build: func(b *suite.Builder) []*ir.Node {
+		q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
+		var in []*ir.Node
+		mask := ir.Shape{ir.N(2), ir.N(1), q, k}
+		if c.attr.Ragged {
+			in = []*ir.Node{c.operand(b, c.keys, q, ir.N(c.heads), ir.N(c.width)), c.operand(b, c.keys, k, ir.N(c.kvHeads), ir.N(c.width)),
+				c.operand(b, c.values, k, ir.N(c.kvHeads), ir.N(c.vWidth)), b.Input(ir.I32, suite.Offsets(q), batch.Plus(1)), b.Input(ir.I32, suite.Offsets(k), batch.Plus(1))}
+			mask = ir.Shape{ir.N(1), ir.N(c.heads), ir.N(200), ir.N(200)}
+		} else {
+			in = []*ir.Node{c.operand(b, c.keys, ir.N(2), ir.N(c.heads), q, ir.N(c.width)),
+				b.Add(ir.Permute, ir.Attr{Axes: []int{0, 2, 1, 3}}, c.operand(b, c.keys, ir.N(2), k, ir.N(c.kvHeads), ir.N(c.width))),
+				c.operand(b, c.values, ir.N(2), ir.N(c.kvHeads), k, ir.N(c.vWidth))}
+		}
+		if c.attr.Mask {
+			in = append(in, b.Input(c.dtype, suite.Given(0, -1, math.Inf(-1), 0.5, 0), mask...))
+		}
+		n := b.Add(ir.Attention, ir.Attr{Attention: &c.attr}, in...)
+		return []*ir.Node{b.Add(ir.Get, ir.Attr{}, n), b.Add(ir.Get, ir.Attr{Out: 1}, n)}
+	}}
+}
+
+var (
+	denseSizes  = []ir.Env{{"Q": 5, "K": 7}, {"Q": 0, "K": 3}, {"Q": 3, "K": 0}, {"Q": 1, "K": 70}, {"Q": 70, "K": 65}, {"Q": 130, "K": 129}}
+	raggedSizes = []ir.Env{{"Q": 5, "K": 7, "B": 2}, {"Q": 0, "K": 0, "B": 0}, {"Q": 0, "K": 3, "B": 1}, {"Q": 3, "K": 0, "B": 2}, {"Q": 150, "K": 190, "B": 4}}
+)
+
+// seldom is ordinary numbers, but for one in 500 that makes a score infinite, NaN
+// or huge.
+func seldom(rng *rand.Rand, d ir.DType, n int, env ir.Env) []uint64 {
+	all := suite.Ordinary(rng, d, n, env)
+	for i := range all {
+		if rng.IntN(500) == 0 {
+			all[i], _ = ir.Bits(d, [...]float64{math.Inf(1), math.Inf(-1), math.NaN(), 3e4, -3e4}[rng.IntN(5)])
+		}
+	}
+	return all
+}
+
+// attendCases are all that an attention may do, each with one of the widths.
+func attendCases() []attendCase {
+	var all []attendCase
+	n := 0
+	for _, attr := range []ir.AttentionAttr{
+		{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 9}, {Scale: 0.3, Causal: true, Window: 70},
+		{Scale: 0.3, Mask: true}, {Scale: -0.2, Mask: true, Causal: true, SoftCap: 3}, {Scale: 0.3, SoftCap: 1.5, Window: 20},
+	} {
+		for _, ragged := range []bool{false, true} {
+			for _, types := range attendTypes {
+				c := attendCase{attr: attr, dtype: types[0], half: types[1], width: 16 + 16*(n%8), heads: 4, kvHeads: 1 + n%2, sizes: denseSizes, keys: suite.Ordinary, values: suite.Ordinary}
+				c.vWidth = c.width
+				if n%5 == 0 {
+					c.vWidth = 16 + 16*(n%3)
+				}
+				if n%2 == 0 {
+					c.values = suite.Special
+				}
+				if n%3 == 0 {
+					c.keys = seldom
+				}
+				c.moved = []int{0, 8, 0, 3}[n%4]
+				if c.attr.Ragged = ragged; ragged {
+					c.sizes = raggedSizes
+				}
+				all = append(all, c)
+				n++
+			}
+		}
+	}
+	return all
+}
+
+// attendTypes are those of an attention and of its operands before they were
+// widened.
+var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}}
+
+// TestAttends compares attention on units for matrices with the referee.
+func TestAttends(t *testing.T) {
+	for _, target := range targets {
+		d, err := launch.New(&backend{target: target}, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range attendCases() {
+			if target.SM < 80 && c.half != ir.F16 || testing.Short() && i%5 != 0 {
+				continue
+			}
+			t.Run(fmt.Sprint(target, "/", c), func(t *testing.T) {
+				cs := c.suiteCase()
+				kernels := kernelsOf(t, target, []*suite.Case{cs})
+				if !slices.ContainsFunc(kernels, func(k *entry.Kernel) bool { return k.Attended != nil }) {
+					t.Error("the attention does not run on units for matrices")
+				}
+				if err := cs.Run(context.Background(), d, device.Options{Check: true}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// attended runs a dense attention of a kernel's own text by a tile, and gives the
+// results and logsumexps.
+func attended(t *testing.T, target ptx.Target, d ir.DType, rows int, s flattest.Attended, attr ir.AttentionAttr, change func(in [][]byte)) [][]byte {
+	t.Helper()
+	a, args := flattest.Attention(rand.New(rand.NewPCG(5, 0)), d, s, attr)
+	change(args.Buffers)
+	shape := target.Shape()
+	i := slices.IndexFunc(shape.Attend(a), func(t entry.Tile) bool { return t.Rows == rows })
+	k := shape.With(entry.Strategy{Tile: shape.Attend(a)[i]}).Attention("k", a)
+	var err error
+	if args.Start, args.End, err = k.Work.Span(args.Sizes); err != nil {
+		t.Fatal(err)
+	}
+	b, err := flattest.Bind(k, args, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(target, k, &b.Launch); err != nil {
+		t.Fatal(err)
+	}
+	b.Results(k, args)
+	return args.Buffers[3:]
+}
+
+// rowsFrom gives those of one head from the n-th on.
+func rowsFrom(x []byte, n, rows, width int) []byte {
+	var all []byte
+	for head := range len(x) / (4 * rows * width) {
+		all = append(all, x[4*(head*rows+n)*width:][:4*(rows-n)*width]...)
+	}
+	return all
+}
+
+// TestAttendsSameBits: no bit of a row depends on the tile, or on which rows
+// there are beside it, infinite values included that some of them do not see.
+func TestAttendsSameBits(t *testing.T) {
+	const left = 37 // rows left out, as many of each head
+	for _, attr := range []ir.AttentionAttr{{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 40}} {
+		for _, infinite := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%+v infinite %v", attr, infinite), func(t *testing.T) {
+				s := flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 150, Keys: 170, Width: 32}
+				change := func(in [][]byte) {
+					for key := 0; infinite && key < s.KVHeads*s.Keys; key += 23 { // some lanes of some keys
+						binary.LittleEndian.PutUint16(in[2][2*(key*s.Width+key%s.Width):], []uint16{0x7f80, 0xff80, 0x7fc0}[key%3])
+					}
+				}
+				want := attended(t, targets[1], ir.BF16, 128, s, attr, change)
+				for i, got := range attended(t, targets[1], ir.BF16, 64, s, attr, change) {
+					if !bytes.Equal(got, want[i]) {
+						t.Errorf("result %d depends on the tile", i)
+					}
+				}
+				some := s
+				some.Queries -= left
+				fewer := attended(t, targets[1], ir.BF16, 128, some, attr, func(in [][]byte) {
+					// The operands as above, but for the first rows of each head.
+					_, all := flattest.Attention(rand.New(rand.NewPCG(5, 0)), ir.BF16, s, attr)
+					copy(in[1], all.Buffers[1])
+					copy(in[2], all.Buffers[2])
+					change(in)
+					for head := range s.Heads {
+						copy(in[0][2*head*some.Queries*s.Width:], all.Buffers[0][2*(head*s.Queries+left)*s.Width:][:2*some.Queries*s.Width])
+					}
+				})
+				for i, width := range []int{s.Width, 1} {
+					if !bytes.Equal(fewer[i], rowsFrom(want[i], left, s.Queries, width)) {
+						t.Errorf("result %d depends on the rows beside it", i)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestAttendsMeaning compares a kernel with the loops that it means.
+func TestAttendsMeaning(t *testing.T) {
+	s := flattest.Attended{Batch: 2, Heads: 4, KVHeads: 2, Queries: 20, Keys: 33, Width: 16}
+	attr := ir.AttentionAttr{Scale: 0.3, Causal: true}
+	got := attended(t, targets[1], ir.BF16, 64, s, attr, func([][]byte) {})
+	a, args := flattest.Attention(rand.New(rand.NewPCG(5, 0)), ir.BF16, s, attr)
+	k := targets[1].Shape().Attention("k", a)
+	var err error
+	if args.Start, args.End, err = k.Work.Span(args.Sizes); err != nil {
+		t.Fatal(err)
+	}
+	args.Buffers = append(args.Buffers, make([]byte, 4*s.Keys)) // scores of a row
+	if err := loop.Interpret(k.Work, args); err != nil {
+		t.Fatal(err)
+	}
+	for i, tolerance := range []float64{1. / 128, 1. / 256} { // weights are rounded, there before they are summed too
+		want := args.Buffers[3+i]
+		for at := 0; at < len(want); at += 4 {
+			x, y := float64(math.Float32frombits(binary.LittleEndian.Uint32(want[at:]))), float64(math.Float32frombits(binary.LittleEndian.Uint32(got[i][at:])))
+			if !(x == y || math.Abs(x-y) <= tolerance*(1+math.Abs(x))) {
+				t.Fatalf("result %d: element %d is %v, not %v", i, at/4, y, x)
+			}
+		}
+	}
+}
+
+// TestAttendInstructions counts what a block of 64 keys takes: 64 products of
+// scores, as many of values and 4 of totals for heads of 128, and no more than 11
+// operations of floats a score.
+func TestAttendInstructions(t *testing.T) {
+	a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), ir.BF16, flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 1, Keys: 1, Width: 128}, ir.AttentionAttr{Scale: 0.1})
+	a.Sums = nil
+	k := targets[1].Shape().Attention("k", a)
+	p, err := ptx.Write(targets[1], []*entry.Kernel{k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 132, "ldmatrix.sync": 64 + 8, "cvt.rn.bf16x2": 16, "cp.async.cg": 12, "fma.rn.f32": 9*32 + 2*8} {
+		if n := strings.Count(p.Source, name); n != want {
+			t.Errorf("%d instructions %s, not %d", n, name, want)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sinterml/sinter/internal/emit/flat"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+)
+
+// constant is a number in an instruction.
+func constant(v float64) string { return fmt.Sprintf("0f%08X", math.Float32bits(float32(v))) }
+
+// factors finds what scores are multiplied by in exponents of 2: a quarter of
+// that, so that what is finite stays so, and exp2 multiplies by 4.
+func (a *attend) factors() {
+	f := math.Log2E / 4
+	// The factor of an ordinary scale is part of that.
+	a.plain = a.Mask == nil && a.Attr.SoftCap == 0 && a.Attr.Scale >= 0x1p-40 && a.Attr.Scale <= 0x1p40
+	if a.plain {
+		f *= a.Attr.Scale
+	}
+	a.toBase = constant(f)
+}
+
+// multiplyKeys computes the products of the warp's queries with a block of keys.
+func (a *attend) multiplyKeys() {
+	keys := a.matrixRow(a.near, rowBytes(a.Width), false)
+	for _, s := range a.score {
+		for _, r := range s {
+			a.line("mov.f32 %s, 0f00000000", r)
+		}
+	}
+	for k, q := range a.q {
+		for j := 0; j < len(a.score); j += 2 {
+			y := a.matrix4("", keys, 8*j*rowBytes(a.Width)+32*k)
+			a.mma(a.score[j], q, y[:2])
+			a.mma(a.score[j+1], q, y[2:])
+		}
+	}
+}
+
+// scores makes scores of products, -Inf where a row does not see a key; full is
+// the predicate that rows of the warp see all of the block.
+func (a *attend) scores(at, full string) {
+	column := a.op(words, "add.u32", at, a.op(words, "shl.b32", a.op(words, "and.b32", a.lane, "3"), "1"))
+	if a.Mask != nil {
+		a.maskedScores(column)
+		return
+	}
+	if !a.plain {
+		for _, s := range a.score {
+			for _, r := range s {
+				a.line("mov.f32 %s, %s", r, a.name(a.Scored(a.Score, a.value(flat.F32, r))))
+			}
+		}
+	}
+	skip := a.label()
+	a.line("@%s bra %s", full, skip)
+	a.eachScore(column, func(_ int, score, _, seen string) {
+		a.line("selp.f32 %s, %s, 0fFF800000, %s", score, score, seen)
+	})
+	a.mark(skip)
+}
+
+// eachScore visits the lane's: of row r, key column+n, and whether that is seen.
+func (a *attend) eachScore(column string, visit func(r int, score, key, seen string)) {
+	for r, seen := range a.rowOf {
+		left := a.op(words, "sub.u32", seen.to, column)
+		before := a.op(words, "sub.u32", seen.from, column)
+		for j, s := range a.score {
+			for e := range 2 {
+				n := fmt.Sprint(8*j + e)
+				p := a.op(predicates, "setp.gt.s32", left, n)
+				if a.Attr.Window > 0 {
+					p = a.op(predicates, "and.pred", p, a.op(predicates, "setp.le.s32", before, n))
+				}
+				visit(r, s[2*r+e], n, p)
+			}
+		}
+	}
+}
+
+// maskedScores adds the mask, where it is seen alone.
+func (a *attend) maskedScores(column string) {
+	first := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(attendRows), a.op(words, "shr.u32", a.lane, "2"))
+	var query, head [2]flat.Value
+	for r := range query {
+		f := a.row(a.op(words, "add.u32", first, fmt.Sprint(8*r)))
+		query[r], head[r] = a.Query(f), a.Head(f)
+	}
+	a.eachScore(column, func(r int, score, n, seen string) {
+		dot := a.copied(flat.F32, score)
+		a.line("mov.f32 %s, 0fFF800000", score)
+		a.If(a.value(flat.Bool, seen), func() {
+			key := a.value(flat.I64, a.op(longs, "cvt.u64.u32", a.op(words, "add.u32", column, n)))
+			v := a.Scored(a.Score, a.value(flat.F32, dot))
+			a.assign(flat.F32, score, a.name(a.Op(flat.Add, flat.F32, v, a.Masked(query[r], head[r], key))))
+		})
+	})
+}
+
+// weigh makes weights of scores, and what was summed so far relative to the
+// greatest score.
+func (a *attend) weigh() [attendKeys / 16][]string {
+	var factor [2]string
+	var same string
+	for r := range 2 {
+		factor[r] = a.raise(r)
+		p := a.op(predicates, "setp.eq.f32", factor[r], constant(1))
+		if same != "" {
+			p = a.op(predicates, "and.pred", same, p)
+		}
+		same = p
+	}
+	kept := a.label()
+	all := a.reg(predicates)
+	a.line("vote.sync.all.pred %s, %s, 0xffffffff", all, same)
+	a.line("@%s bra %s", all, kept) // 1 changes nothing
+	for _, s := range append(a.sum[:len(a.sum):len(a.sum)], a.total) {
+		for n, x := range s {
+			a.line("mul.rn.f32 %s, %s, %s", x, x, factor[n/2])
+		}
+	}
+	for r, x := range a.exact {
+		if x != "" {
+			a.line("mul.rn.f32 %s, %s, %s", x, x, factor[r])
+		}
+	}
+	a.mark(kept)
+	for r := range 2 {
+		lower := a.op(singles, "neg.f32", a.base[r])
+		for _, s := range a.score {
+			for e := range 2 {
+				x := s[2*r+e]
+				w := a.weight(a.op(singles, "fma.rn.f32", x, a.toBase, lower))
+				a.line("mov.f32 %s, %s", x, w)
+				if a.Sums != nil {
+					a.line("add.rn.f32 %s, %s, %s", a.exact[r], a.exact[r], w)
+				}
+			}
+		}
+	}
+	return a.pack()
+}
+
+// raise has a row know of the block's greatest score, and gives the factor of what
+// was summed so far: 1 where that stays the greatest. NaN is never the greatest:
+// its weight is NaN whatever is.
+func (a *attend) raise(r int) (factor string) {
+	var all []string
+	for _, s := range a.score {
+		all = append(all, s[2*r], s[2*r+1])
+	}
+	for len(all) > 1 {
+		var half []string
+		for i := 0; i+1 < len(all); i += 2 {
+			half = append(half, a.op(singles, "max.f32", all[i], all[i+1]))
+		}
+		all = half
+	}
+	most := all[0]
+	for _, apart := range []string{"1", "2"} { // the lanes of a row
+		most = a.op(singles, "max.f32", most, a.across(most, apart))
+	}
+	first := a.op(predicates, "setp.eq.f32", a.peak[r], "0fFF800000")
+	a.line("max.f32 %s, %s, %s", a.peak[r], a.peak[r], most)
+	none := a.op(predicates, "setp.eq.f32", a.peak[r], "0fFF800000")
+	safe := a.op(singles, "selp.f32", constant(0), a.peak[r], none)
+	base := a.op(singles, "mul.rn.f32", safe, a.toBase)
+	change := a.op(singles, "sub.rn.f32", a.base[r], base)
+	change = a.op(singles, "selp.f32", constant(-1000), change, first) // nothing is there yet
+	a.line("mov.f32 %s, %s", a.base[r], base)
+	return a.exp2(change, 0, 127)
+}
+
+// across is what another lane of the warp holds.
+func (a *attend) across(x, apart string) string {
+	return a.op(singles, "shfl.sync.bfly.b32", x, apart, "31", "0xffffffff")
+}
+
+// weight is 2^(4x) of what there is, as it is multiplied. One of f16 that is not 0
+// stays so: an infinity times it is one.
+func (a *attend) weight(x string) string {
+	if a.half == ir.BF16 {
+		return a.exp2(x, 0, 127)
+	}
+	w := a.exp2(x, halfScale, halfScale+24)
+	return a.op(singles, "selp.f32", w, constant(0), a.op(predicates, "setp.neu.f32", x, "0fFF800000"))
+}
+
+// halfScale is the power of 2 that weights of f16 are larger by: they would have
+// fewer digits below 2^-14 else.
+const halfScale = 15
+
+// exp2 is 2^(4x + scaled) for x not above 0, by loop.expandExp2's polynomial. An
+// exponent below -least counts as that: at 127+scaled, 2^n is 0.
+func (a *attend) exp2(x string, scaled, least int) string {
+	bias, low := float64(127+scaled), constant(-float64(least)/4)
+	y := ""
+	if a.target.SM >= 80 {
+		y = a.op(singles, "max.NaN.f32", x, low)
+	} else {
+		y = a.op(singles, "selp.f32", low, x, a.op(predicates, "setp.lt.f32", x, low))
+	}
+	const magic = 0x1.8p23
+	t := a.op(singles, "fma.rn.f32", y, constant(4), constant(magic+bias))
+	n := a.op(singles, "sub.rn.f32", constant(magic+bias), t)
+	r := a.op(singles, "fma.rn.f32", y, constant(4), n)
+	p := constant(loop.Exp2Near[len(loop.Exp2Near)-1])
+	for i := len(loop.Exp2Near) - 2; i >= 0; i-- {
+		p = a.op(singles, "fma.rn.f32", p, r, constant(loop.Exp2Near[i]))
+	}
+	power := a.op(words, "shl.b32", t, "23")
+	return a.op(singles, "mul.rn.f32", p, a.op(singles, "mov.b32", power))
+}
+
+// pack is weights as the factor of values, for 16 keys each.
+func (a *attend) pack() (all [attendKeys / 16][]string) {
+	for i := range all {
+		x, y := a.score[2*i], a.score[2*i+1]
+		all[i] = []string{a.pair(x[0], x[1]), a.pair(x[2], x[3]), a.pair(y[0], y[1]), a.pair(y[2], y[3])}
+	}
+	return all
+}
+
+// pair rounds two numbers, the first into the lower bits.
+func (a *attend) pair(low, high string) string {
+	if a.target.SM >= 80 {
+		return a.op(words, map[ir.DType]string{ir.F16: "cvt.rn.f16x2.f32", ir.BF16: "cvt.rn.bf16x2.f32"}[a.half], high, low)
+	}
+	l, h := a.op(halves, "cvt.rn.f16.f32", low), a.op(halves, "cvt.rn.f16.f32", high)
+	return a.op(words, "mov.b32", "{"+l+", "+h+"}")
+}
