@@ -271,6 +271,30 @@ var rewriteDefects = []Defect{
 		Package: "internal/rewrite", Run: "TestGolden|TestPrecision|TestInt8",
 	},
 	{
+		Name: "gelu-short-for-other-readers", File: "internal/rewrite/gelu.go",
+		Old:     "u.Op != ir.Permute && u.Op != ir.Reshape || !quantised(u, users, products)",
+		New:     "u.Op != ir.Permute && u.Op != ir.Reshape",
+		Package: "internal/rewrite", Run: "GELU",
+	},
+	{
+		Name: "gelu-of-another-value", File: "internal/rewrite/gelu.go",
+		Old:     "if erfArgument(y) == x {",
+		New:     "if erfArgument(y) != nil {",
+		Package: "internal/rewrite", Run: "GELU",
+	},
+	{
+		Name: "gelu-polynomial-too-far", File: "internal/rewrite/gelu.go",
+		Old:     "r.op(ir.Min, a, c(2))",
+		New:     "r.op(ir.Min, a, c(2.125))",
+		Package: "internal/rewrite", Run: "GELU",
+	},
+	{
+		Name: "expressions-of-any-size", File: "internal/schedule/roots.go",
+		Old:     "total > maxInlined && n.Op.Pointwise() && (total > maxWritten || s.isLarge(n))",
+		New:     "total > maxWritten && n.Op.Pointwise()",
+		Package: "internal/schedule", Run: "TestLargeExpressions",
+	},
+	{
 		Name: "int8-zero-points-added", File: "internal/rewrite/int8.go",
 		Old:     "r.op(ir.Sub, sums, shift)",
 		New:     "r.op(ir.Add, sums, shift)",

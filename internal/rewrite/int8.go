@@ -24,11 +24,11 @@ const minScale = 0x1p-126
 // where all but the two scales is exact in i32. A NaN or an infinity in a row,
 // or in a column of weights, makes its results NaN.
 func computeInt8(s *setting, g *ir.Graph) (*ir.Graph, error) {
-	suits := func(n *ir.Node) bool {
-		k, _ := lastDim(n.In[0]).Const()
-		return k <= maxInt8K
+	g, err := shortenGELUs(s, g, chooseProducts(g, suitsInt8))
+	if err != nil {
+		return nil, err
 	}
-	g, err := replaceProducts(s, g, "int8", suits, func(r *rewriter, n *ir.Node) *ir.Node {
+	g, err = replaceChosen(s, g, "int8", chooseProducts(g, suitsInt8), func(r *rewriter, n *ir.Node) *ir.Node {
 		x, w := r.quantiseRows(n.In[0]), r.quantiseColumns(n.In[1])
 		sums := r.op(ir.MatMul, r.cast(ir.I32, x.q), r.cast(ir.I32, w.q))
 		shift := r.op(ir.Mul, r.expand(x.zero, n.Shape), r.expand(w.sum, n.Shape))
@@ -41,6 +41,11 @@ func computeInt8(s *setting, g *ir.Graph) (*ir.Graph, error) {
 		return nil, err
 	}
 	return roundAttentions(s, g, "int8")
+}
+
+func suitsInt8(n *ir.Node) bool {
+	k, _ := lastDim(n.In[0]).Const()
+	return k <= maxInt8K
 }
 
 // int8Rows is data [..., M, K] as scale * (q - zero).

@@ -24,9 +24,9 @@ func checkPrecision(d ir.DType) error {
 	return fmt.Errorf("rewrite: no pass makes products compute in %v", d)
 }
 
-// replaceProducts puts f's result in the place of every f32 product of data
-// with weights that suits a pass.
-func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node) bool, f func(r *rewriter, n *ir.Node) *ir.Node) (*ir.Graph, error) {
+// chooseProducts tells which nodes are f32 products of data with weights that
+// suit a pass.
+func chooseProducts(g *ir.Graph, suits func(n *ir.Node) bool) []bool {
 	fixed := unchanging(g)
 	chosen := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -34,7 +34,7 @@ func replaceProducts(s *setting, g *ir.Graph, pass string, suits func(n *ir.Node
 			chosen[i] = isLarge(n) && suits(n)
 		}
 	}
-	return replaceChosen(s, g, pass, chosen, f)
+	return chosen
 }
 
 // replaceChosen puts f's result in the place of the chosen nodes, by ID, that

@@ -34,3 +34,44 @@ func TestLongChain(t *testing.T) {
 	}
 	t.Logf("%d kernels in %v", len(p.Kernels), time.Since(start))
 }
+
+// Expressions are cut where a kernel would do too many operations, or where they
+// would be too long written out.
+func TestLargeExpressions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		length  int
+		next    func(b *ir.Builder, x, argument *ir.Node) (*ir.Node, error)
+		buffers int // x, the result and what is kept between
+	}{
+		{"a chain", 240, func(b *ir.Builder, x, _ *ir.Node) (*ir.Node, error) { return b.Add(ir.Neg, ir.Attr{}, x) }, 2},
+		{"a longer chain", 300, func(b *ir.Builder, x, _ *ir.Node) (*ir.Node, error) { return b.Add(ir.Neg, ir.Attr{}, x) }, 3},
+		{"an argument that comes again and again", 40, func(b *ir.Builder, x, a *ir.Node) (*ir.Node, error) { return b.Add(ir.FMA, ir.Attr{}, x, a, a) }, 2},
+		{"a power", 7, func(b *ir.Builder, x, _ *ir.Node) (*ir.Node, error) { return b.Add(ir.Mul, ir.Attr{}, x, x) }, 2},
+		{"a power of a power", 9, func(b *ir.Builder, x, _ *ir.Node) (*ir.Node, error) { return b.Add(ir.Mul, ir.Attr{}, x, x) }, 3},
+	} {
+		b := ir.NewBuilder(nil)
+		x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Static(4)}})
+		for range 10 {
+			if err == nil {
+				x, err = b.Add(ir.Exp, ir.Attr{}, x)
+			}
+		}
+		argument := x
+		for range c.length {
+			if err == nil {
+				x, err = c.next(b, x, argument)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Build(b.Finish(x), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Buffers) != c.buffers {
+			t.Errorf("%s: %d buffers, want %d", c.name, len(p.Buffers), c.buffers)
+		}
+	}
+}

@@ -76,9 +76,13 @@ func (s *partition) isBuffer(n *ir.Node) bool {
 	return s.root[n.ID]
 }
 
-// maxInlined bounds the operations of one kernel's expression: registers are
-// few, and what walks expressions stays linear in the graph.
-const maxInlined = 256
+// maxInlined bounds the operations of one kernel's expression, as registers are
+// few; maxWritten the same where each is counted as often as it is written in
+// the expression, so that what walks expressions stays linear in the graph.
+const (
+	maxInlined = 256
+	maxWritten = 8 * maxInlined
+)
 
 // limitSize makes roots so that no expression grows without bound.
 func (s *partition) limitSize() {
@@ -93,11 +97,18 @@ func (s *partition) limitSize() {
 				total += size[in.ID]
 			}
 		}
-		size[n.ID] = min(total, 2*maxInlined)
-		if total > maxInlined && n.Op.Pointwise() {
+		size[n.ID] = min(total, 2*maxWritten)
+		if total > maxInlined && n.Op.Pointwise() && (total > maxWritten || s.isLarge(n)) {
 			s.keep(n, KeptLarge, 0)
 		}
 	}
+}
+
+// isLarge tells whether computing n takes more than maxInlined operations.
+func (s *partition) isLarge(n *ir.Node) bool {
+	all := map[*ir.Node]bool{}
+	s.operations(n, all)
+	return len(all) > maxInlined
 }
 
 // needView makes roots so that n is a buffer seen through index arithmetic

@@ -22,6 +22,7 @@ type precisionCase struct {
 	bytes   bool // weights are stored as bytes
 	views   bool // data lies in heads
 	side    int  // columns of the second product
+	gelu    bool // of the data, which only products read
 }
 
 func (c precisionCase) String() string {
@@ -50,9 +51,26 @@ leaf 6 input "heads" f32[2 M %[3]d]
 	} else {
 		text += fmt.Sprintf("%%w = weight leaf=2 : f32[%d %d]\n", c.k, c.n)
 	}
-	text += fmt.Sprintf(`%%y = abs %%x : f32[M %[1]d]
-%%z = sub %%y %%x : f32[M %[1]d]
-%%mm = matmul %%z %%w : f32[M %[2]d]
+	if c.gelu {
+		text += fmt.Sprintf(`%%c1 = const value=0x3f000000 : f32[]
+%%c2 = reshape %%c1 : f32[1 1]
+%%half = expand %%c2 : f32[M %[1]d]
+%%c3 = const value=0x3f3504f3 : f32[]
+%%c4 = reshape %%c3 : f32[1 1]
+%%root = expand %%c4 : f32[M %[1]d]
+%%c5 = const value=0x3f800000 : f32[]
+%%c6 = reshape %%c5 : f32[1 1]
+%%one = expand %%c6 : f32[M %[1]d]
+%%g1 = mul %%x %%half : f32[M %[1]d]
+%%g2 = mul %%x %%root : f32[M %[1]d]
+%%g3 = erf %%g2 : f32[M %[1]d]
+%%g4 = add %%g3 %%one : f32[M %[1]d]
+%%z = mul %%g1 %%g4 : f32[M %[1]d]
+`, c.k)
+	} else {
+		text += fmt.Sprintf("%%y = abs %%x : f32[M %[1]d]\n%%z = sub %%y %%x : f32[M %[1]d]\n", c.k)
+	}
+	text += fmt.Sprintf(`%%mm = matmul %%z %%w : f32[M %[2]d]
 %%b = weight leaf=1 : f32[1 %[2]d]
 %%e = expand %%b : f32[M %[2]d]
 %%s = add %%mm %%e : f32[M %[2]d]
@@ -126,8 +144,8 @@ func inPrecision(t *testing.T, g *ir.Graph, p ir.DType) *ir.Graph {
 }
 
 var precisionCases = []precisionCase{
-
-	{1, 16, 16, false, false, 16}, {5, 18, 17, false, true, 20}, {33, 64, 48, true, false, 5}, {7, 130, 67, true, true, 33}, {70, 514, 33, false, true, 16}, {0, 20, 20, true, false, 16},
+	{1, 16, 16, false, false, 16, false}, {5, 18, 17, false, true, 20, false}, {33, 64, 48, true, false, 5, false}, {7, 130, 67, true, true, 33, false}, {70, 514, 33, false, true, 16, false}, {0, 20, 20, true, false, 16, false},
+	{37, 96, 33, true, false, 16, true}, {6, 18, 17, false, true, 20, true},
 }
 
 // TestInt8SameEverywhere compares the integers of quantised products with the
