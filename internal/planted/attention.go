@@ -57,8 +57,20 @@ var attentionDefects = []Defect{
 	},
 	{
 		Name: "infinite-values-unseen", File: "internal/device/cpu/attention_run.go",
-		Old:     "if w.finite() || !a.Causal && a.Window == 0 {",
-		New:     "if w.finite() || !a.Causal || a.Window == 0 {",
+		Old:     "if w.finite() || !s.masks() {",
+		New:     "if w.finite() || s.masks() {",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "tile-without-its-last-keys", File: "internal/device/cpu/attention_place.go",
+		Old:     "int(w.ranges[r1-1][1] / 4)}",
+		New:     "int(w.ranges[r0][1] / 4)}",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
+	},
+	{
+		Name: "masked-block-taken-for-whole", File: "internal/device/cpu/attention_place.go",
+		Old:     "s.visible(k.attentionChunk, k.first).to-k0 >= k.to",
+		New:     "s.visible(k.attentionChunk, k.end-1).to-k0 >= k.to",
 		Package: "internal/device/cpu", Run: "TestAttention", Needs: machineCode,
 	},
 	{

@@ -27,6 +27,30 @@ type AttentionGrad struct {
 	Grads [3]Gradient // of q, k and v
 }
 
+// PlainOperand tells whether q, k, v or DOut, in this order, is a PlainRows, and
+// what type it has in memory: bf16 may become f32 as it is read.
+func (t *AttentionGrad) PlainOperand(i int) (p PlainRows, d ir.DType, ok bool) {
+	e := [...]*loop.Expr{t.Q, t.K, t.V, t.DOut}[i]
+	if s := short(e); s != nil {
+		e = s
+	}
+	p, ok = t.plainRows(e, [...]ir.Dim{t.QLen, t.KLen, t.KLen, t.QLen}[i])
+	return p, e.DType, ok
+}
+
+// PlainResult tells whether the first memory that a gradient is written to is a
+// PlainRows, and of what type.
+func (t *AttentionGrad) PlainResult(i int) (p PlainRows, d ir.DType, ok bool) {
+	for _, st := range t.Grads[i].Store {
+		if st, is := st.(*loop.Store); is {
+			d = t.Params[st.Param].DType
+			p, ok = t.plainRows(loop.Load(st.Param, d, st.Index, nil), [...]ir.Dim{t.QLen, t.KLen, t.KLen}[i])
+			return p, d, ok
+		}
+	}
+	return p, d, false
+}
+
 // Gradient is what is done with a result: Store runs at (Row, Head, Lane), of
 // keys and their heads for dk and dv, with the element in Acc. It is nil where
 // nobody asks.

@@ -19,9 +19,12 @@ type gradientKernel struct {
 	rows, columns *tileSet // by which the left-hand side is read
 	inner         *attentionSet
 
-	copyQ, copyK, copyV, copyDOut *part
-	weigh                         *part
-	finish                        [3]*part // nil where nobody asks
+	operands        [4]gradientMemory // q, k, v and dout
+	results         [3]gradientMemory
+	copyQ, copyDOut *part // where not in place, or not finite
+	copyK, copyV    *part // nil: in place
+	weigh           *part
+	finish          [3]*part // nil where nobody asks
 
 	wide, wideV int // lanes of a row of q and k, of v, in whole vectors
 }
@@ -54,11 +57,19 @@ func compileGradient(c *compiler, t *template.AttentionGrad) (kernel, error) {
 	}
 	lanes := k.rows.lanes
 	k.wide, k.wideV = ceilDiv(t.Width, lanes)*lanes, ceilDiv(t.VWidth, lanes)*lanes
+	k.findRows()
 	for _, p := range []struct {
 		to   **part
-		make *template.Part
-	}{{&k.copyQ, t.CopyQ(lanes)}, {&k.copyK, t.CopyK(lanes)}, {&k.copyV, t.CopyV(lanes)}, {&k.copyDOut, t.CopyDOut(lanes)}, {&k.weigh, t.Weigh()}} {
-		if *p.to, err = c.part(p.make); err != nil {
+		make func(int) *template.Part
+		not  bool
+	}{
+		{&k.copyQ, t.CopyQ, false}, {&k.copyK, t.CopyK, k.operands[ofK].inPlace}, {&k.copyV, t.CopyV, k.operands[ofV].inPlace}, {&k.copyDOut, t.CopyDOut, false},
+		{&k.weigh, func(int) *template.Part { return t.Weigh() }, false},
+	} {
+		if p.not {
+			continue
+		}
+		if *p.to, err = c.part(p.make(lanes)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,10 +97,15 @@ const (
 // is added up across units.
 type gradientStep struct {
 	*gradientKernel
-	status        []int64
-	sequences     *sequences
-	queries, keys int // of the longest sequence
-	strideS       int // elements from row to row of scores
+	status    []int64
+	ptrs      []unsafe.Pointer
+	sequences *sequences
+
+	at            [4]strides // of operands that are plain
+	to            [3]strides // of results
+	fetches       bool       // rows of the next unit while one is computed
+	queries, keys int        // of the longest sequence
+	strideS       int        // elements from row to row of scores
 	perTask       int
 	workers       []gradientWorker
 }
@@ -100,9 +116,10 @@ type gradientWorker struct {
 	turn x86.TurnRowsArgs
 	test x86.FiniteArgs
 
-	keys, values        unsafe.Pointer // packed as right-hand sides
-	rowsK, rowsV        unsafe.Pointer
-	rowsQ, rowsDOut     unsafe.Pointer
+	keys, values        unsafe.Pointer    // packed as right-hand sides
+	copies              [4]unsafe.Pointer // of rows of keys, values, queries and gradients of results
+	rowsK               gradientRows
+	rowsQ, rowsDOut     gradientRows
 	scores, asked       unsafe.Pointer // which become weights and gradients of scores
 	dq, dk, dv          unsafe.Pointer
 	copyQ, copyK, copyV *partCall
@@ -121,22 +138,48 @@ func (s *gradientStep) Tasks() int { return ceilDiv(s.units(), s.perTask) }
 // Do computes the units of a task.
 func (s *gradientStep) Do(worker, task int) error {
 	w := &s.workers[worker]
-	for u := task * s.perTask; u < min((task+1)*s.perTask, s.units()); u++ {
-		rows, err := s.sequences.of(u / s.work.KVHeads)
+	first, end := task*s.perTask, min((task+1)*s.perTask, s.units())
+	if first >= end {
+		return nil
+	}
+	unit, err := s.unitAt(first)
+	for u := first; u < end; u++ {
 		if err != nil {
 			return err
 		}
-		if err := s.unit(w, &gradientUnit{sequenceRows: rows, seq: u / s.work.KVHeads, kvHead: u % s.work.KVHeads}); err != nil {
+		this := unit
+		if u+1 < end {
+			if unit, err = s.unitAt(u + 1); err == nil && s.fetches {
+				this.next = &unit
+			}
+		}
+		if err := s.unit(w, &this); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// unitAt is the unit of a number, without the next.
+func (s *gradientStep) unitAt(u int) (gradientUnit, error) {
+	rows, err := s.sequences.of(u / s.work.KVHeads)
+	return gradientUnit{sequenceRows: rows, seq: u / s.work.KVHeads, kvHead: u % s.work.KVHeads}, err
+}
+
 // bind fixes sizes, pointers and the way the work is cut.
 func (k *gradientKernel) bind(r *binding) (jit.Step, error) {
-	s := &gradientStep{gradientKernel: k, status: r.status}
+	s := &gradientStep{gradientKernel: k, status: r.status, ptrs: r.ptrs}
 	var err error
+	for i := range k.operands {
+		if s.at[i], err = k.operands[i].strides(r.env); err != nil {
+			return nil, err
+		}
+	}
+	for i := range k.results {
+		if s.to[i], err = k.results[i].strides(r.env); err != nil {
+			return nil, err
+		}
+	}
 	if s.sequences, err = newSequences(&k.work.Attention, r); err != nil {
 		return nil, err
 	}
@@ -147,6 +190,8 @@ func (k *gradientKernel) bind(r *binding) (jit.Step, error) {
 	if s.queries, s.keys, err = s.sequences.longest(); err != nil {
 		return nil, err
 	}
+	group := k.work.Heads / k.work.KVHeads
+	s.fetches = 4*(group*s.queries+s.keys)*(k.wide+k.wideV) <= mostFetched
 	return s, s.memory(r)
 }
 
@@ -171,10 +216,9 @@ func (s *gradientStep) memory(r *binding) error {
 	calls := func(w *gradientWorker) map[*part]**partCall {
 		all := map[*part]**partCall{s.copyQ: &w.copyQ, s.copyK: &w.copyK, s.copyV: &w.copyV, s.copyDOut: &w.copyDOut, s.weigh: &w.weigh}
 		for i, p := range s.finish {
-			if p != nil {
-				all[p] = &w.finish[i]
-			}
+			all[p] = &w.finish[i]
 		}
+		delete(all, nil)
 		return all
 	}
 	for p := range calls(&gradientWorker{}) {
@@ -187,7 +231,7 @@ func (s *gradientStep) memory(r *binding) error {
 	s.workers = make([]gradientWorker, r.workers)
 	for i := range s.workers {
 		w := &s.workers[i]
-		for j, p := range []*unsafe.Pointer{&w.keys, &w.values, &w.rowsK, &w.rowsV, &w.rowsQ, &w.rowsDOut, &w.scores, &w.dq, &w.dk, &w.dv} {
+		for j, p := range []*unsafe.Pointer{&w.keys, &w.values, &w.copies[0], &w.copies[1], &w.copies[2], &w.copies[3], &w.scores, &w.dq, &w.dk, &w.dv} {
 			*p = unsafe.Add(own[i], at[j])
 		}
 		w.asked = unsafe.Add(w.scores, 4*queries*s.strideS)

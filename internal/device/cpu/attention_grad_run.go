@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/ir"
-	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
 
@@ -12,6 +11,7 @@ import (
 type gradientUnit struct {
 	sequenceRows
 	seq, kvHead int
+	next        *gradientUnit // whose rows are to be fetched meanwhile, or nil
 }
 
 // gradientBlock is some queries of a head against some keys, both by position
@@ -23,6 +23,8 @@ type gradientBlock struct {
 	keys        keyRange
 	whole       bool     // every query sees every key
 	seen        keyRange // that some query sees, counted from the block's start
+
+	seenFrom, seenTo int // queries of the sequence that see some of the keys
 }
 
 // seeing is the queries that see key j of a sequence; neither end falls from one
@@ -59,7 +61,7 @@ func (s *gradientStep) unit(w *gradientWorker, u *gradientUnit) error {
 		seen := keyRange{seeing(&t.Attr, u.sequenceRows, block.from).from, seeing(&t.Attr, u.sequenceRows, block.to-1).to}
 		for g := range group {
 			for q := seen.from / gradientQueries * gradientQueries; q < seen.to; q += gradientQueries {
-				b := &gradientBlock{gradientUnit: u, head: u.kvHead*group + g, group: g, keys: block, queries: keyRange{q, min(q+gradientQueries, queries)}}
+				b := &gradientBlock{gradientUnit: u, head: u.kvHead*group + g, group: g, keys: block, queries: keyRange{q, min(q+gradientQueries, queries)}, seenFrom: seen.from, seenTo: seen.to}
 				if err := s.block(w, b); err != nil {
 					return err
 				}
@@ -99,50 +101,24 @@ func rowsPart(c *partCall, u *gradientUnit, head int, memory unsafe.Pointer, str
 	return c.run(rows.from, rows.to)
 }
 
-// startKeys packs a block of keys and values, and clears their gradients.
-func (s *gradientStep) startKeys(w *gradientWorker, u *gradientUnit, block keyRange) error {
-	t, n := s.work, block.to-block.from
-	rows := keyRange{u.k0 + block.from, u.k0 + block.to}
-	if err := rowsPart(w.copyK, u, u.kvHead, w.rowsK, s.wide, rows); err != nil {
-		return err
-	}
-	if err := rowsPart(w.copyV, u, u.kvHead, w.rowsV, s.wideV, rows); err != nil {
-		return err
-	}
-	s.turn(w, w.keys, w.rowsK, s.wide, t.Width, n)
-	s.turn(w, w.values, w.rowsV, s.wideV, t.VWidth, n)
-	clear(unsafe.Slice((*float32)(w.dk), n*s.wide))
-	clear(unsafe.Slice((*float32)(w.dv), n*s.wideV))
-	return nil
-}
-
-// turn packs n rows as the right-hand side of a product, a row a column.
-func (s *gradientStep) turn(w *gradientWorker, to, rows unsafe.Pointer, stride, steps, n int) {
-	w.turn.SetWidth(s.rows.ISA, steps)
-	turnColumns(s.inner, s.rows, &w.turn, to, rows, 4*stride, steps, n)
-}
-
 // block adds what a block of queries and a block of keys have in common.
 func (s *gradientStep) block(w *gradientWorker, b *gradientBlock) error {
-	a, rows := &s.work.Attr, keyRange{b.q0 + b.queries.from, b.q0 + b.queries.to}
+	a := &s.work.Attr
 	b.whole = visible(a, b.sequenceRows, b.queries.from).to >= b.keys.to && visible(a, b.sequenceRows, b.queries.to-1).from <= b.keys.from
 	b.seen = s.seenKeys(b, 0, b.queries.to-b.queries.from)
-	if err := rowsPart(w.copyQ, b.gradientUnit, b.head, w.rowsQ, s.wide, rows); err != nil {
+	if err := s.startQueries(w, b); err != nil {
 		return err
 	}
-	if err := rowsPart(w.copyDOut, b.gradientUnit, b.head, w.rowsDOut, s.wideV, rows); err != nil {
-		return err
-	}
-	s.products(w, b, w.scores, w.rowsQ, s.wide, w.keys, s.work.Width)
-	s.products(w, b, w.asked, w.rowsDOut, s.wideV, w.values, s.work.VWidth)
+	s.products(w, b, w.scores, &w.rowsQ, w.keys, s.work.Width)
+	s.products(w, b, w.asked, &w.rowsDOut, w.values, s.work.VWidth)
 	if err := s.weights(w, b); err != nil {
 		return err
 	}
 	if w.finish[2] != nil {
-		s.keySums(w, b, w.dv, w.scores, w.rowsDOut, s.wideV, s.work.VWidth)
+		s.keySums(w, b, ofV, w.dv, w.scores, &w.rowsDOut)
 	}
 	if w.finish[1] != nil {
-		s.keySums(w, b, w.dk, w.asked, w.rowsQ, s.wide, s.work.Width)
+		s.keySums(w, b, ofK, w.dk, w.asked, &w.rowsQ)
 	}
 	if w.finish[0] != nil {
 		s.querySums(w, b)
@@ -172,15 +148,16 @@ func (s *gradientStep) tiles(n int, whole bool, height int, f func(first, panels
 }
 
 // products computes the products of rows of queries with keys or values.
-func (s *gradientStep) products(w *gradientWorker, b *gradientBlock, to, rows unsafe.Pointer, stride int, columns unsafe.Pointer, steps int) {
+func (s *gradientStep) products(w *gradientWorker, b *gradientBlock, to unsafe.Pointer, rows *gradientRows, columns unsafe.Pointer, steps int) {
 	g, width := &w.gemm, s.rows.width()
+	g.LDAhead, g.LDBeside = 0, 0
 	g.SetK(steps)
 	g.Continue = 0
-	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*stride), uintptr(4*width), uintptr(4*width*steps), uintptr(4*s.strideS)
+	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*rows.stride), uintptr(4*width), uintptr(4*width*steps), uintptr(4*s.strideS)
 	s.tiles(b.queries.to-b.queries.from, b.whole, s.rows.Tile.Rows, func(first, panels, n int) {
 		seen := s.seenKeys(b, first, first+panels*n)
 		col := seen.from / width * width
-		g.A = unsafe.Add(rows, 4*stride*first)
+		g.A = unsafe.Add(rows.at, 4*rows.stride*first)
 		g.B = unsafe.Add(columns, 4*col*steps)
 		g.C = unsafe.Add(to, 4*(first*s.strideS+col))
 		g.RowsC = uintptr(4 * n * s.strideS)
@@ -238,12 +215,16 @@ func (s *gradientStep) weights(w *gradientWorker, b *gradientBlock) error {
 // keySums adds rows of queries times weights, or gradients of scores, to the
 // sums of their keys. Both are 0 where a key is not seen, which does no harm
 // unless a row is not finite: then each key has its own product.
-func (s *gradientStep) keySums(w *gradientWorker, b *gradientBlock, sums, factors, rows unsafe.Pointer, stride, width int) {
-	g, queries := &w.gemm, b.queries.to-b.queries.from
+func (s *gradientStep) keySums(w *gradientWorker, b *gradientBlock, of int, sums, factors unsafe.Pointer, rows *gradientRows) {
+	g, stride, width := &w.gemm, s.wide, s.work.Width
+	if of == ofV {
+		stride, width = s.wideV, s.work.VWidth
+	}
+	next, result := s.nextKeys(b, of), s.resultKeys(b, of)
 	g.Continue = 1
-	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*s.strideS), uintptr(4*stride), uintptr(4*s.rows.width()), uintptr(4*stride)
+	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*s.strideS), uintptr(4*rows.stride), uintptr(4*s.rows.width()), uintptr(4*stride)
 	height := s.columns.Tile.Rows
-	if !b.whole && !s.finite(w, rows, queries*stride) {
+	if !b.whole && !s.finite(w, rows, width) {
 		height = 1
 	}
 	s.tiles(b.seen.to-b.seen.from, b.whole, height, func(first, panels, n int) {
@@ -254,9 +235,11 @@ func (s *gradientStep) keySums(w *gradientWorker, b *gradientBlock, sums, factor
 		}
 		g.SetK(by.to - by.from)
 		g.A = unsafe.Add(factors, 4*(by.from*s.strideS+first))
-		g.B = unsafe.Add(rows, 4*by.from*stride)
+		g.B = unsafe.Add(rows.at, 4*by.from*rows.stride)
 		g.C = unsafe.Add(sums, 4*first*stride)
 		g.RowsC = uintptr(4 * n * stride)
+		next.fetch(&g.Ahead, &g.LDAhead, first)
+		result.fetch(&g.Beside, &g.LDBeside, first)
 		s.columns.run(g, panels, n, width)
 	})
 }
@@ -264,11 +247,12 @@ func (s *gradientStep) keySums(w *gradientWorker, b *gradientBlock, sums, factor
 // querySums adds keys times gradients of scores to the sums of the queries, as
 // keySums does the other way round.
 func (s *gradientStep) querySums(w *gradientWorker, b *gradientBlock) {
-	g, keys := &w.gemm, b.keys.to-b.keys.from
+	g, rows := &w.gemm, &w.rowsK
+	q, dout := s.nextQueries(b, ofQ), s.nextQueries(b, ofDOut)
 	g.Continue = 1
-	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*s.strideS), uintptr(4*s.wide), uintptr(4*s.rows.width()), uintptr(4*s.wide)
+	g.LDA, g.LDB, g.PanelB, g.LDC = uintptr(4*s.strideS), uintptr(4*rows.stride), uintptr(4*s.rows.width()), uintptr(4*s.wide)
 	height := s.rows.Tile.Rows
-	if !b.whole && !s.finite(w, w.rowsK, keys*s.wide) {
+	if !b.whole && !s.finite(w, rows, s.work.Width) {
 		height = 1
 	}
 	sums := unsafe.Add(w.dq, 4*s.wide*(b.group*(b.q1-b.q0)+b.queries.from))
@@ -279,19 +263,13 @@ func (s *gradientStep) querySums(w *gradientWorker, b *gradientBlock) {
 		}
 		g.SetK(seen.to - seen.from)
 		g.A = unsafe.Add(w.asked, 4*(first*s.strideS+seen.from))
-		g.B = unsafe.Add(w.rowsK, 4*seen.from*s.wide)
+		g.B = unsafe.Add(rows.at, 4*seen.from*rows.stride)
 		g.C = unsafe.Add(sums, 4*first*s.wide)
 		g.RowsC = uintptr(4 * n * s.wide)
+		q.fetch(&g.Ahead, &g.LDAhead, first)
+		dout.fetch(&g.Beside, &g.LDBeside, first)
 		s.rows.run(g, panels, n, s.work.Width)
 	})
-}
-
-// finite tells whether there is no infinity and no NaN among so many elements,
-// whole vectors of them.
-func (s *gradientStep) finite(w *gradientWorker, from unsafe.Pointer, n int) bool {
-	w.test.From, w.test.Vectors, w.test.Finite = from, uintptr(n/s.rows.lanes), 1
-	jit.Call(s.inner.finite, unsafe.Pointer(&w.test))
-	return w.test.Finite != 0
 }
 
 // multiplications counts those of the five products, and additions.

@@ -114,13 +114,16 @@ func checkAlone(t *testing.T, d *Device, a *attentionTest, whole [][]byte, i int
 func TestGradientUnseen(t *testing.T) {
 	const n = 200
 	devices := machines(t)
-	for i := range 4 {
-		ofKeys, bad := i%2 > 0, []int{130, 195}[i/2] // in the midst of blocks, and at their end
-		if testing.Short() && i/2 > 0 {
+	for i := range 8 {
+		ofKeys, bad := i%2 > 0, []int{130, 195}[i/2%2] // in the midst of blocks, and at their end
+		if testing.Short() && i/2%2 > 0 {
 			continue
 		}
 		a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 20,
 			qLens: []int{n}, kLens: []int{n}, layout: "own", grads: []int{0, 1, 2}, alone: true}
+		if i >= 4 { // operands in place
+			a.width, a.vWidth = 16, 32
+		}
 		a.build(rand.New(rand.NewPCG(1, 29)))
 		spoil := func(name string, width int) {
 			for i, v := range []float64{math.Inf(1), math.NaN()} {
@@ -152,6 +155,30 @@ func TestGradientUnseen(t *testing.T) {
 		}
 		a.check(t, "unseen", devices...)
 	}
+}
+
+// A query that sees nothing, its logsumexp being -Inf, adds nothing, whatever it
+// holds, where operands are used in place, too.
+func TestGradientInPlace(t *testing.T) {
+	const n, bad = 200, 97
+	devices := machines(t)
+	a := &attentionTest{attr: ir.AttentionAttr{Ragged: true}, heads: 1, kvHeads: 1, width: 16, vWidth: 32,
+		qLens: []int{n}, kLens: []int{n}, layout: "own", grads: []int{0, 1, 2}, alone: true}
+	a.build(rand.New(rand.NewPCG(1, 31)))
+	for name, at := range map[string]int{"q": bad * a.width, "dout": bad*a.vWidth + 5} {
+		binary.LittleEndian.PutUint32(a.values[name][4*at:], math.Float32bits(float32(math.Inf(1))))
+	}
+	binary.LittleEndian.PutUint32(a.values["lse"][4*bad:], math.Float32bits(float32(math.Inf(-1))))
+	for _, d := range devices {
+		for out, data := range must(evaluate(d, a.g, a.env, a.leaves, device.Options{})) {
+			for i := range len(data) / 4 {
+				if v := math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])); v-v != 0 {
+					t.Fatalf("%v: output %d, element %d is %v", d.ISA(), out, i, v)
+				}
+			}
+		}
+	}
+	a.check(t, "sees nothing", devices...)
 }
 
 // No memory grows with queries times keys.

@@ -100,7 +100,7 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 		return err
 	}
 	if s.masks() {
-		w.test.From, w.test.Vectors, w.test.Finite = w.values, uintptr(steps*s.wideValues()/s.tiles.lanes), 1
+		w.test.From, w.test.Rows, w.test.Vectors, w.test.Finite = w.values, 1, uintptr(steps*s.wideValues()/s.tiles.lanes), 1
 		jit.Call(s.inner.finite, unsafe.Pointer(&w.test))
 	}
 	rows, stride := w.rowsK, s.work.Width

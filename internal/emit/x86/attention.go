@@ -111,18 +111,22 @@ func (t *TurnRowsArgs) SetWidth(isa ISA, width int) {
 }
 
 // FiniteArgs is what the test for infinities and NaN gets in RDI: it clears
-// Finite if any of the Vectors vectors at From, at least 1, holds one: of f32,
-// or of bf16.
+// Finite if any of the Vectors vectors of a row, at least 1, holds one: of f32,
+// or of bf16. The first of Rows rows, at least 1, is at From.
 type FiniteArgs struct {
 	From    unsafe.Pointer
+	LD      uintptr // bytes from row to row
+	Rows    uintptr
 	Vectors uintptr
 	Finite  uint64
 }
 
 const (
 	finiteFrom    = 0
-	finiteVectors = 8
-	finiteResult  = 16
+	finiteLD      = 8
+	finiteRows    = 16
+	finiteVectors = 24
+	finiteResult  = 32
 )
 
 // AttentionKernels are the offsets of attention's kernels in Code.
@@ -187,29 +191,36 @@ func AttentionListing(isa ISA, format GemmFormat) ([]Listing, error) {
 	return all, nil
 }
 
-// emitFinite multiplies by 0, which makes NaN of infinities and NaN, and sums.
-// A lane of two bf16 is an f32 that is finite if the upper one is; shifted, if
+// emitFinite multiplies by 0, which makes NaN of infinities and NaN and a zero of
+// all else, and puts the bits together: no zero makes a number of NaN. A lane of
+// two bf16 is an f32 that is finite if the upper one is; shifted, if
 // the lower one is.
 func emitFinite(a *asm.Asm, format GemmFormat) error {
-	const from, left, sum, zero, x = asm.RSI, asm.RCX, asm.V(0), asm.V(1), asm.V(2)
-	a.Op(asm.MOV, from, asm.Ptr(argsReg, finiteFrom))
-	a.Op(asm.MOV, left, asm.Ptr(argsReg, finiteVectors))
-	a.Op(asm.VPXOR, sum, sum, sum, asm.L128)
+	const row, rows, at, left, all, zero, x = asm.RDX, asm.R8, asm.RSI, asm.RCX, asm.V(0), asm.V(1), asm.V(2)
+	a.Op(asm.MOV, row, asm.Ptr(argsReg, finiteFrom))
+	a.Op(asm.MOV, rows, asm.Ptr(argsReg, finiteRows))
+	a.Op(asm.VPXOR, all, all, all, asm.L128)
 	a.Op(asm.VPXOR, zero, zero, zero, asm.L128)
+	below := a.Here()
+	a.Op(asm.MOV, at, row)
+	a.Op(asm.MOV, left, asm.Ptr(argsReg, finiteVectors))
 	again := a.Here()
-	a.Op(asm.VMULPS, x, zero, asm.Ptr(from, 0))
-	a.Op(asm.VADDPS, sum, sum, x)
+	a.Op(asm.VMULPS, x, zero, asm.Ptr(at, 0))
+	a.Op(asm.VORPS, all, all, x)
 	if format == GemmBF16 {
-		a.Op(asm.VPSLLD, x, asm.Ptr(from, 0), asm.Imm(16))
+		a.Op(asm.VPSLLD, x, asm.Ptr(at, 0), asm.Imm(16))
 		a.Op(asm.VMULPS, x, zero, x)
-		a.Op(asm.VADDPS, sum, sum, x)
+		a.Op(asm.VORPS, all, all, x)
 	}
-	a.Op(asm.ADD, from, asm.Imm(a.Length().Bytes()))
+	a.Op(asm.ADD, at, asm.Imm(a.Length().Bytes()))
 	a.Op(asm.SUB, left, asm.Imm(1))
 	a.J(asm.NE, again)
-	fold(a, asm.VADDPS, sum, x)
+	a.Op(asm.ADD, row, asm.Ptr(argsReg, finiteLD))
+	a.Op(asm.SUB, rows, asm.Imm(1))
+	a.J(asm.NE, below)
+	fold(a, asm.VORPS, all, x)
 	done := a.NewLabel()
-	a.Op(asm.VUCOMISS, sum, sum)
+	a.Op(asm.VUCOMISS, all, all)
 	a.J(asm.NOPAR, done)
 	a.Op(asm.MOV, asm.Ptr(argsReg, finiteResult), asm.Imm(0))
 	a.Bind(done)

@@ -32,7 +32,8 @@ func TestAttentionArgsOffsets(t *testing.T) {
 		{"turn rows: Rows", turnRows, unsafe.Offsetof(r.Rows)}, {"turn rows: To", turnTo, unsafe.Offsetof(r.To)},
 		{"turn rows: LDTo", turnLDTo, unsafe.Offsetof(r.LDTo)}, {"turn rows: Chunks", turnChunks, unsafe.Offsetof(r.Chunks)},
 		{"turn rows: Mask", turnMask, unsafe.Offsetof(r.Mask)},
-		{"From", finiteFrom, unsafe.Offsetof(f.From)}, {"Vectors", finiteVectors, unsafe.Offsetof(f.Vectors)},
+		{"From", finiteFrom, unsafe.Offsetof(f.From)}, {"LD", finiteLD, unsafe.Offsetof(f.LD)},
+		{"finite: Rows", finiteRows, unsafe.Offsetof(f.Rows)}, {"Vectors", finiteVectors, unsafe.Offsetof(f.Vectors)},
 		{"Finite", finiteResult, unsafe.Offsetof(f.Finite)},
 	} {
 		if int(c.got) != c.want {
@@ -218,7 +219,7 @@ func TestFinite(t *testing.T) {
 			data[i] = most<<16 | most
 		}
 		test := func() bool {
-			a := FiniteArgs{From: unsafe.Pointer(&data[0]), Vectors: 3, Finite: 1}
+			a := FiniteArgs{From: unsafe.Pointer(&data[0]), Rows: 1, Vectors: 3, Finite: 1}
 			jit.Call(code.Entry(k.Finite), unsafe.Pointer(&a))
 			return a.Finite != 0
 		}
@@ -235,6 +236,16 @@ func TestFinite(t *testing.T) {
 				if found := !test(); found != (format == GemmBF16) {
 					t.Errorf("%#x in the lower half of %d: found %v", bad, i, found)
 				}
+			}
+			data[i] = lowest<<16 | lowest
+		}
+		// Two rows of a vector, with one between them that is not looked at.
+		a := FiniteArgs{From: unsafe.Pointer(&data[0]), LD: uintptr(8 * lanes), Rows: 2, Vectors: 1}
+		for i := range data {
+			data[i], a.Finite = 0x7FC0<<16, 1
+			jit.Call(code.Entry(k.Finite), unsafe.Pointer(&a))
+			if between := i/lanes == 1; (a.Finite != 0) != between {
+				t.Errorf("NaN at %d: finite is %d", i, a.Finite)
 			}
 			data[i] = lowest<<16 | lowest
 		}
