@@ -28,8 +28,8 @@ const (
 func (t Target) attends(a *template.Attention) []entry.Tile {
 	p := a.Bare()
 	d := p.Q.DType
-	sums := a.DType == d || a.DType == ir.F32 && d == ir.BF16
-	if !sums || d != p.K.DType || d != p.V.DType || d != ir.BF16 || t.SM < 80 {
+	// Of f16 that was widened weights would have to have the digits of f32.
+	if t.SM < 80 || d != p.K.DType || d != p.V.DType || d != a.DType && (a.DType != ir.F32 || d != ir.BF16) || d != ir.F16 && d != ir.BF16 {
 		return nil
 	}
 	for _, w := range []int{a.Width, a.VWidth} {
@@ -51,7 +51,6 @@ type attend struct {
 	*builder
 	*flat.QueryRows
 	bare        *template.Attention // with operands as they lie in memory
-	kinds       string              // of both factors, in instructions
 	half        ir.DType
 	items, rows int
 	item, lane  string // b32
@@ -77,7 +76,6 @@ type rowRange struct{ from, to string }
 func (b *builder) Attend(r *flat.QueryRows) {
 	a := &attend{builder: b, QueryRows: r, bare: r.Bare()}
 	a.half = a.bare.Q.DType
-	a.kinds = map[ir.DType]string{ir.F16: "f16.f16", ir.BF16: "bf16.bf16"}[a.half]
 	b.rolled = true
 	a.rows, a.items = b.kernel.Tile.Rows, b.kernel.Items
 	a.item = b.name(b.Item())
@@ -198,9 +196,7 @@ func (a *attend) blocks() {
 
 // arrived waits for copies, those of others too.
 func (a *attend) arrived() {
-	if a.target.SM >= 80 {
-		a.line("cp.async.wait_all")
-	}
+	a.line("cp.async.wait_all")
 	a.line("bar.sync 0")
 }
 
@@ -227,18 +223,10 @@ func (a *attend) addBlock(at, behind string) {
 	a.mark(done)
 }
 
-// mma multiplies 16 rows by 8 columns, over 16 of what is summed up.
-func (a *attend) mma(sum [4]string, x, y []string) {
-	one := func(shape string, x, y []string) {
-		sums := strings.Join(sum[:], ", ")
-		a.line("mma.sync.aligned.%s.row.col.f32.%s.f32 {%s}, {%s}, {%s}, {%s}", shape, a.kinds, sums, strings.Join(x, ", "), strings.Join(y, ", "), sums)
-	}
-	if a.target.SM >= 80 {
-		one("m16n8k16", x, y)
-		return
-	}
-	one("m16n8k8", x[:2], y[:1])
-	one("m16n8k8", x[2:], y[1:])
+// mma multiplies 16 rows by 8 columns, over as much as the shape says.
+func (a *attend) mma(shape, kind string, sum [4]string, x, y []string) {
+	sums := strings.Join(sum[:], ", ")
+	a.line("mma.sync.aligned.%s.row.col.f32.%s.%s.f32 {%s}, {%s}, {%s}, {%s}", shape, kind, kind, sums, strings.Join(x, ", "), strings.Join(y, ", "), sums)
 }
 
 // matrix4 loads four matrices of 8 rows of 16 bytes.

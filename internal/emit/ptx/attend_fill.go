@@ -147,30 +147,14 @@ func (p *passing) bring(at string) {
 	for i := range max(1, attendKeys/p.apart) {
 		valid := a.op(predicates, "setp.lt.s32", a.op(words, "add.u32", key, fmt.Sprint(i*p.apart)), a.kLen)
 		to := i * p.apart * rowBytes(p.width)
-		if a.target.SM >= 80 {
-			n := a.op(words, "selp.b32", "16", "0", valid)
-			a.line("@%s cp.async.cg.shared.global [%s+%d], [%s], 16, %s", p.mine, p.near, to, p.next, n)
-		} else {
-			p.through(valid, to)
-		}
+		n := a.op(words, "selp.b32", "16", "0", valid)
+		a.line("@%s cp.async.cg.shared.global [%s+%d], [%s], 16, %s", p.mine, p.near, to, p.next, n)
 		a.line("add.u64 %s, %s, %s", p.next, p.next, p.step)
 	}
 	a.line("bra %s", done)
 	a.mark(slow)
 	p.slow(at)
 	a.mark(done)
-}
-
-// through copies by way of registers.
-func (p *passing) through(valid string, to int) {
-	a := p.attend
-	valid = a.op(predicates, "and.pred", valid, p.mine)
-	var r [4]string
-	for i := range r {
-		r[i] = a.op(words, "mov.b32", "0")
-	}
-	a.line("@%s ld.global.nc.v4.b32 {%s, %s, %s, %s}, [%s]", valid, r[0], r[1], r[2], r[3], p.next)
-	a.line("@%s st.shared.v4.b32 [%s+%d], {%s, %s, %s, %s}", p.mine, p.near, to, r[0], r[1], r[2], r[3])
 }
 
 // slow brings elements one by one.

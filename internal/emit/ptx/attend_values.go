@@ -24,22 +24,22 @@ func (a *attend) values(from string, i, j int) []string {
 }
 
 // addTotals adds weights, as they are multiplied, by a matrix of ones.
-func (a *attend) addTotals(weights [attendKeys / 16][]string) {
+func (a *attend) addTotals(all []weights) {
 	one := a.op(words, "mov.b32", a.ones())
-	for _, w := range weights {
-		a.mma(a.total, w, []string{one, one})
+	for _, w := range all {
+		a.times(a.total, w, []string{one, one})
 	}
 }
 
 // addValues adds a block of weighted values.
-func (a *attend) addValues(weights [attendKeys / 16][]string) {
-	a.addTotals(weights)
+func (a *attend) addValues(all []weights) {
+	a.addTotals(all)
 	from := a.valueRow()
-	for i, w := range weights {
+	for i, w := range all {
 		for j := range a.VWidth / 16 {
 			y := a.values(from, i, j)
-			a.mma(a.sum[2*j], w, y[:2])
-			a.mma(a.sum[2*j+1], w, y[2:])
+			a.times(a.sum[2*j], w, y[:2])
+			a.times(a.sum[2*j+1], w, y[2:])
 		}
 	}
 }
@@ -76,8 +76,8 @@ func (a *attend) finite() string {
 // keys. Rows that do have the sums that they have in any tile; others take the
 // keys that they see one by one. Queries and sums lie in memory of the thread
 // meanwhile, as the assembler has no registers to do without them.
-func (a *attend) addSome(weights [attendKeys / 16][]string, at, behind string) {
-	a.addTotals(weights)
+func (a *attend) addSome(all []weights, at, behind string) {
+	a.addTotals(all)
 	var whole [2]string
 	for r, seen := range a.rowOf {
 		whole[r] = a.op(predicates, "setp.le.s32", behind, seen.to)
@@ -95,13 +95,13 @@ func (a *attend) addSome(weights [attendKeys / 16][]string, at, behind string) {
 			a.line("ld.local.v4.f32 {%s}, [%s+%d]", strings.Join(sum[n][:], ", "), to, 16*n)
 		}
 		for n := range sum {
-			a.chosen(sum[n], whole, func(all [4]string) {
-				for i, w := range weights {
-					a.mma(all, w, a.values(from, i, 0)[2*n:][:2])
+			a.chosen(sum[n], whole, func(to [4]string) {
+				for i, w := range all {
+					a.times(to, w, a.values(from, i, 0)[2*n:][:2])
 				}
 			})
 		}
-		for i, w := range weights {
+		for i, w := range all {
 			a.oneByOne(sum, w, whole, i, from, at)
 		}
 		for n := range sum {
@@ -115,7 +115,7 @@ func (a *attend) addSome(weights [attendKeys / 16][]string, at, behind string) {
 
 // oneByOne adds the values of the i-th 16 keys to sums of 16 lanes, in rows that
 // see some of the block.
-func (a *attend) oneByOne(sum [2][4]string, w []string, whole [2]string, i int, from, at string) {
+func (a *attend) oneByOne(sum [2][4]string, w weights, whole [2]string, i int, from, at string) {
 	a.For(a.Const(flat.I32, 0), a.Const(flat.I32, 16), 1, false, func(key flat.Value) {
 		k := a.name(key)
 		var seen [2]string
@@ -130,7 +130,7 @@ func (a *attend) oneByOne(sum [2][4]string, w []string, whole [2]string, i int, 
 			y[n] = a.op(words, "and.b32", y[n], one[n%2])
 		}
 		for n := range sum {
-			a.chosen(sum[n], seen, func(all [4]string) { a.mma(all, w, y[2*n:][:2]) })
+			a.chosen(sum[n], seen, func(to [4]string) { a.times(to, w, y[2*n:][:2]) })
 		}
 	})
 }
@@ -238,11 +238,7 @@ func (a *attend) logsumexps() {
 			peak = a.op(singles, "mul.rn.f32", peak, constant(a.Attr.Scale))
 		}
 		none := a.op(predicates, "setp.eq.f32", total, constant(0))
-		unit := total
-		if a.half == ir.F16 {
-			unit = a.op(singles, "mul.rn.f32", total, constant(1./(1<<halfScale)))
-		}
-		sum := a.op(singles, "add.rn.f32", peak, a.name(a.Scored(a.Log, a.value(flat.F32, unit))))
+		sum := a.op(singles, "add.rn.f32", peak, a.name(a.Scored(a.Log, a.value(flat.F32, total))))
 		sum = a.op(singles, "selp.f32", "0fFF800000", sum, none)
 		f := a.Op(flat.Add, flat.I64, a.From, a.value(flat.I64, a.op(longs, "cvt.u64.u32", a.op(words, "add.u32", mine, fmt.Sprint(8*r)))))
 		a.If(a.Op(flat.And, flat.Bool, leads, a.Op(flat.Less, flat.Bool, f, a.To)), func() { a.FinishSum(f, a.value(flat.F32, sum)) })

@@ -35,8 +35,8 @@ func (a *attend) multiplyKeys() {
 	for k, q := range a.q {
 		for j := 0; j < len(a.score); j += 2 {
 			y := a.matrix4("", keys, 8*j*rowBytes(a.Width)+32*k)
-			a.mma(a.score[j], q, y[:2])
-			a.mma(a.score[j+1], q, y[2:])
+			a.mma("m16n8k16", a.half.String(), a.score[j], q, y[:2])
+			a.mma("m16n8k16", a.half.String(), a.score[j+1], q, y[2:])
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (a *attend) maskedScores(column string) {
 
 // weigh makes weights of scores, and what was summed so far relative to the
 // greatest score.
-func (a *attend) weigh() [attendKeys / 16][]string {
+func (a *attend) weigh() []weights {
 	var factor [2]string
 	var same string
 	for r := range 2 {
@@ -134,7 +134,7 @@ func (a *attend) weigh() [attendKeys / 16][]string {
 		for _, s := range a.score {
 			for e := range 2 {
 				x := s[2*r+e]
-				w := a.weight(a.op(singles, "fma.rn.f32", x, a.toBase, lower))
+				w := a.exp2(a.op(singles, "fma.rn.f32", x, a.toBase, lower))
 				a.line("mov.f32 %s, %s", x, w)
 				if a.Sums != nil {
 					a.line("add.rn.f32 %s, %s, %s", a.exact[r], a.exact[r], w)
@@ -172,7 +172,7 @@ func (a *attend) raise(r int) (factor string) {
 	change := a.op(singles, "sub.rn.f32", a.base[r], base)
 	change = a.op(singles, "selp.f32", constant(-1000), change, first) // nothing is there yet
 	a.line("mov.f32 %s, %s", a.base[r], base)
-	return a.exp2(change, 0, 127)
+	return a.exp2(change)
 }
 
 // across is what another lane of the warp holds.
@@ -180,30 +180,11 @@ func (a *attend) across(x, apart string) string {
 	return a.op(singles, "shfl.sync.bfly.b32", x, apart, "31", "0xffffffff")
 }
 
-// weight is 2^(4x) of what there is, as it is multiplied. One of f16 that is not 0
-// stays so: an infinity times it is one.
-func (a *attend) weight(x string) string {
-	if a.half == ir.BF16 {
-		return a.exp2(x, 0, 127)
-	}
-	w := a.exp2(x, halfScale, halfScale+24)
-	return a.op(singles, "selp.f32", w, constant(0), a.op(predicates, "setp.neu.f32", x, "0fFF800000"))
-}
-
-// halfScale is the power of 2 that weights of f16 are larger by: they would have
-// fewer digits below 2^-14 else.
-const halfScale = 15
-
-// exp2 is 2^(4x + scaled) for x not above 0, by loop.expandExp2's polynomial. An
-// exponent below -least counts as that: at 127+scaled, 2^n is 0.
-func (a *attend) exp2(x string, scaled, least int) string {
-	bias, low := float64(127+scaled), constant(-float64(least)/4)
-	y := ""
-	if a.target.SM >= 80 {
-		y = a.op(singles, "max.NaN.f32", x, low)
-	} else {
-		y = a.op(singles, "selp.f32", low, x, a.op(predicates, "setp.lt.f32", x, low))
-	}
+// exp2 is 2^(4x) for x not above 0, by loop.expandExp2's polynomial. Below 2^-126
+// it is 0, as the power of 2 beside the polynomial is.
+func (a *attend) exp2(x string) string {
+	const bias = 127
+	y := a.op(singles, "max.NaN.f32", x, constant(-bias/4.))
 	const magic = 0x1.8p23
 	t := a.op(singles, "fma.rn.f32", y, constant(4), constant(magic+bias))
 	n := a.op(singles, "sub.rn.f32", constant(magic+bias), t)
@@ -216,20 +197,53 @@ func (a *attend) exp2(x string, scaled, least int) string {
 	return a.op(singles, "mul.rn.f32", p, a.op(singles, "mov.b32", power))
 }
 
-// pack is weights as the factor of values, for 16 keys each.
-func (a *attend) pack() (all [attendKeys / 16][]string) {
-	for i := range all {
-		x, y := a.score[2*i], a.score[2*i+1]
-		all[i] = []string{a.pair(x[0], x[1]), a.pair(x[2], x[3]), a.pair(y[0], y[1]), a.pair(y[2], y[3])}
+// weights are those of 16 keys as factors of values: of an instruction or of two.
+type weights [][]string
+
+// pack rounds weights to bf16. Those of f16 would have no digits left below 2^-24:
+// they multiply as TF32, whose exponents are those of f32 and which holds all
+// values of f16. Weights are cut to its digits, NaN staying what it is.
+func (a *attend) pack() []weights {
+	var all []weights
+	for i := 0; i < len(a.score); i += 2 {
+		x, y := a.score[i], a.score[i+1]
+		if a.half == ir.F16 {
+			all = append(all, weights{a.cut(x), a.cut(y)})
+			continue
+		}
+		pair := func(low, high string) string { return a.op(words, "cvt.rn.bf16x2.f32", high, low) }
+		all = append(all, weights{{pair(x[0], x[1]), pair(x[2], x[3]), pair(y[0], y[1]), pair(y[2], y[3])}})
 	}
 	return all
 }
 
-// pair rounds two numbers, the first into the lower bits.
-func (a *attend) pair(low, high string) string {
-	if a.target.SM >= 80 {
-		return a.op(words, map[ir.DType]string{ir.F16: "cvt.rn.f16x2.f32", ir.BF16: "cvt.rn.bf16x2.f32"}[a.half], high, low)
+// cut is the weights of 8 keys as TF32. Of the keys 2n and 2n+1 that a lane has,
+// the instruction takes one for n, the other for n+4, and so it does of values.
+func (a *attend) cut(w [4]string) (all []string) {
+	for _, n := range []int{0, 2, 1, 3} {
+		all = append(all, a.op(words, "and.b32", a.op(words, "mov.b32", w[n]), "0xffffe000"))
 	}
-	l, h := a.op(halves, "cvt.rn.f16.f32", low), a.op(halves, "cvt.rn.f16.f32", high)
-	return a.op(words, "mov.b32", "{"+l+", "+h+"}")
+	return all
+}
+
+// times adds weighted values of 16 keys and 8 lanes to a sum.
+func (a *attend) times(sum [4]string, w weights, y []string) {
+	if a.half == ir.BF16 {
+		a.mma("m16n8k16", "bf16", sum, w[0], y)
+		return
+	}
+	for i, r := range y {
+		a.mma("m16n8k8", "tf32", sum, w[i], a.wide(r))
+	}
+}
+
+// wide is two values of f16 as TF32.
+func (a *attend) wide(r string) []string {
+	low, high := a.reg(halves), a.reg(halves)
+	a.line("mov.b32 {%s, %s}, %s", low, high, r)
+	var all []string
+	for _, h := range []string{low, high} {
+		all = append(all, a.op(words, "mov.b32", a.op(singles, "cvt.f32.f16", h)))
+	}
+	return all
 }

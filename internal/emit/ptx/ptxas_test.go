@@ -213,11 +213,14 @@ func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
 			}
 		}
 	}
-	for _, d := range []ir.DType{ir.F32, ir.BF16} {
+	for _, d := range []ir.DType{ir.F32, ir.BF16, ir.F16} {
 		for _, width := range []int{64, 80, 128} {
 			for _, causal := range []bool{false, true} {
 				s := flattest.Attended{Batch: 1, Heads: 4, KVHeads: 2, Queries: 1, Keys: 1, Width: width}
 				a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), d, s, ir.AttentionAttr{Scale: 1, Causal: causal})
+				if d == ir.F16 { // units for matrices take it as it is alone
+					a.DType = d
+				}
 				products = append(products, target.Shape().Attention(fmt.Sprintf("attention_%v_%d_causal_%v", d, width, causal), a))
 			}
 		}
