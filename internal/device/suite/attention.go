@@ -29,7 +29,7 @@ func attentionCases() []*Case {
 			}
 		}
 	}
-	return append(all, longAttention(), repeatedValues())
+	return append(all, longAttention(), repeatedValues(), wideHeads(ir.F32), wideHeads(ir.BF16), wideHeads(ir.F16))
 }
 
 const (
@@ -117,5 +117,22 @@ func repeatedValues() *Case {
 		}
 		out := b.Add(ir.Get, ir.Attr{}, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.5, Ragged: true}}, in...))
 		return []*ir.Node{out, b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0, 2}}, b.Add(ir.Reshape, shape(ir.N(4), ir.N(3)), out))}
+	}}
+}
+
+// wideHeads has heads that units for matrices take, over more keys than they look
+// at at a time. In f32 operands are widened from bf16.
+func wideHeads(d ir.DType) *Case {
+	q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
+	return &Case{Name: fmt.Sprintf("attention wide heads %v", d), Sizes: []ir.Env{{"Q": 3, "K": 0, "B": 1}, {"Q": 80, "K": 140, "B": 2}}, Build: func(b *Builder) []*ir.Node {
+		operand := func(rows ir.Dim, heads, width int) *ir.Node {
+			if d != ir.F32 {
+				return b.Input(d, Ordinary, rows, ir.N(heads), ir.N(width))
+			}
+			return b.Add(ir.Cast, ir.Attr{DType: d}, b.Input(ir.BF16, Ordinary, rows, ir.N(heads), ir.N(width)))
+		}
+		in := []*ir.Node{operand(q, heads, 32), operand(k, keyHeads, 32), operand(k, keyHeads, 48),
+			b.Input(ir.I32, Offsets(q), batch.Plus(1)), b.Input(ir.I32, Offsets(k), batch.Plus(1))}
+		return both(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.2, Causal: true, Ragged: true}}, in...))
 	}}
 }
