@@ -10,7 +10,7 @@ import (
 
 // run is one call of RunSteps on several workers.
 //
-// A worker takes a task by adding one to cursor, which holds the step in its
+// A worker claims a task by adding one to cursor, which holds the step in its
 // upper half and the next task in its lower: so a claim always belongs to the
 // step that is current at that moment, and a helper that comes late, or after the
 // end, finds nothing to take. The worker that does the last task of a step moves
@@ -36,6 +36,7 @@ type run struct {
 	_        cacheLine
 	finished atomic.Uint32 // tasks of the current step
 	_        cacheLine
+	shares   []share // of the current step, by worker
 }
 
 // cacheLine keeps what follows off the line of what precedes it; x86 fetches
@@ -62,7 +63,7 @@ func newRun(ctx context.Context, p *Pool, steps []Step, counts []uint32, threads
 	r := &run{
 		pool: p, steps: steps, counts: counts, ctx: ctx, done: ctx.Done(),
 		threads: threads, procs: procs,
-		free: make([]int, threads-1), wake: make(chan struct{}, 1),
+		free: make([]int, threads-1), wake: make(chan struct{}, 1), shares: make([]share, threads),
 	}
 	for i := range r.free {
 		r.free[i] = threads - 1 - i // the lowest is taken first
@@ -121,6 +122,9 @@ func (r *run) begin(step int) {
 		step = len(r.steps)
 	}
 	r.finished.Store(0)
+	for i := range r.shares {
+		r.shares[i].taken.Store(0)
+	}
 	r.cursor.Store(uint64(step) << stepShift)
 	if r.parked.CompareAndSwap(true, false) {
 		r.wake <- struct{}{}
@@ -153,7 +157,7 @@ func (r *run) work(worker int, leader bool) (ended bool) {
 			continue
 		}
 		if r.err.Load() == nil {
-			if err := r.do(step, worker, int(uint32(c))); err != nil {
+			if err := r.do(step, worker, r.deal(worker, step)); err != nil {
 				r.fail(err)
 			}
 		}
@@ -186,7 +190,7 @@ func (r *run) do(step, worker, task int) (err error) {
 // while only: begin calls it back.
 func (r *run) await(step int, leader bool) bool {
 	moved := func() bool { return int(r.cursor.Load()>>stepShift) != step }
-	if spinUntil(r.pool.spin(), moved) {
+	if spinUntil(r.pool.stepSpin(), moved) {
 		return true
 	}
 	if !leader {

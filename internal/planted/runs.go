@@ -15,6 +15,27 @@ var runDefects = []Defect{
 		Package: "internal/jit", Run: "TestRun|TestStress",
 	},
 	{
+		Name: "share-without-its-last-task", File: "internal/jit/share.go",
+		Old:     "begin, end := w*tasks/all, (w+1)*tasks/all",
+		New:     "begin, end := tasks/all*w, tasks/all*(w+1)",
+		Package: "internal/jit", Run: "TestDeal",
+	},
+	{
+		Name: "share-of-the-neighbour", File: "internal/jit/share.go",
+		Old:     "for w := worker; ; w = (w + 1) % all {",
+		New:     "for w := (worker + 1) % all; ; w = (w + 1) % all {",
+		Package: "internal/jit", Run: "TestOwnShareFirst",
+	},
+	{
+		Name: "shares-of-the-last-step", File: "internal/jit/run.go",
+		Old: `	for i := range r.shares {
+		r.shares[i].taken.Store(0)
+	}
+`,
+		New:     "",
+		Package: "internal/jit", Run: "TestDeal",
+	},
+	{
 		Name: "one-thread-is-not-cancelled", File: "internal/jit/pool.go",
 		Old: `					return context.Cause(ctx)
 `,

@@ -236,7 +236,7 @@ func (s *gemmStep) memory(r *binding) error {
 			calls[i].at = room(true, calls[i].part.spill)
 		}
 	}
-	s.deal(packB)
+	s.left.Store(int32(s.tasks()))
 	own, err := r.scratch(size + 64) // also where a part needs nothing its pointer is inside
 	if err != nil {
 		return err

@@ -252,3 +252,15 @@ func TestGemmStatus(t *testing.T) {
 		}
 	}
 }
+
+// Workers that pack B themselves share the longer side.
+func TestOwnParts(t *testing.T) {
+	for _, c := range []struct{ rows, cols, workers, want int }{
+		{768, 512, 2, 1}, {512, 512, 2, 1}, {128, 784, 2, 2}, {2048, 1536, 16, 4}, {1, 4096, 8, 8}, {4096, 16, 8, 1}, {300, 300, 1, 1},
+	} {
+		p := gemmPlan{gemmSize: gemmSize{batch: 1, rows: c.rows, cols: c.cols}}
+		if got := p.ownParts(c.workers); got != c.want {
+			t.Errorf("%d rows, %d columns, %d workers: %d parts of the columns, want %d", c.rows, c.cols, c.workers, got, c.want)
+		}
+	}
+}

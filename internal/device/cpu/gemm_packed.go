@@ -1,13 +1,10 @@
 package cpu
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
+import "unsafe"
 
 // A right operand that changes from run to run is packed by whoever needs it.
-// Each worker keeps what it has packed until the step ends, and takes tasks of
-// the same columns as long as there are any: so hardly a column is packed twice.
+// Each worker keeps what it has packed until the step ends. Tasks of the same
+// columns follow one another, and a worker is given tasks side by side.
 
 // packedBytes is what a worker keeps at most; where that is not enough for a
 // task's columns, it packs each block anew.
@@ -52,42 +49,12 @@ func (s *gemmStep) slot(w *gemmWorker, part, b area, kb int) (at unsafe.Pointer,
 	return unsafe.Add(w.b, i*s.slotBytes()), missing
 }
 
-// maxDealt bounds the parts of the columns, of all products, that a worker looks
-// for tasks in.
-const maxDealt = 64
-
-// deal has workers take tasks of their own columns first, where they pack them.
-func (s *gemmStep) deal(packB bool) {
-	s.left.Store(int32(s.tasks()))
-	if parts := s.tasks() / s.rowParts; packB && s.rowParts > 1 && parts <= maxDealt {
-		s.taken = make([]atomic.Int32, parts)
-	}
-}
-
-// take gives a worker its next task: of its own columns, or else of the next
-// that have any left. There is one, as every task is asked for once.
-func (s *gemmStep) take(worker int) (task int) {
-	parts := len(s.taken)
-	part := worker * parts / len(s.workers)
-	for {
-		if int(s.taken[part].Load()) < s.rowParts {
-			if n := int(s.taken[part].Add(1)) - 1; n < s.rowParts {
-				return part*s.rowParts + n
-			}
-		}
-		part = (part + 1) % parts
-	}
-}
-
 // done notes that a task is; behind the last one the step is as new.
 func (s *gemmStep) done() {
 	if s.left.Add(-1) > 0 {
 		return
 	}
 	s.left.Store(int32(s.tasks()))
-	for i := range s.taken {
-		s.taken[i].Store(0)
-	}
 	for i := range s.workers {
 		clear(s.workers[i].packed.have)
 	}

@@ -29,8 +29,8 @@ func TestGemmPackedAgain(t *testing.T) {
 				defer endAlone()
 				for workers := 2; workers <= 3; workers++ {
 					step, theirs, end := test.bindGuarded(t, d, k, workers, false)
-					if s, ok := step.(*gemmStep); ok && s.taken == nil && s.batch == 1 {
-						t.Errorf("%v: %d tasks come in order", d.isa, s.tasks())
+					if s, ok := step.(*gemmStep); ok && s.workers[0].packed.have == nil && s.batch == 1 {
+						t.Errorf("%v: nothing is kept for %d tasks", d.isa, s.tasks())
 					}
 					for run := range 3 {
 						rng := rand.New(rand.NewPCG(uint64(run), 3))
@@ -58,30 +58,5 @@ func TestGemmPackedAgain(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Every task is dealt once, to whoever asks.
-func TestGemmDeal(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for range 200 {
-		s := &gemmStep{workers: make([]gemmWorker, 1+rng.IntN(5))}
-		s.gemmPlan = gemmPlan{gemmSize: gemmSize{batch: 1 + rng.IntN(3)}, batchPart: 1, rowPanels: 99, panels: 99, rowParts: 2 + rng.IntN(9), cParts: 1 + rng.IntN(6)}
-		s.deal(true)
-		for round := range 2 {
-			var seen []int
-			for range s.tasks() {
-				seen = append(seen, s.take(rng.IntN(len(s.workers))))
-			}
-			for range seen {
-				s.done()
-			}
-			slices.Sort(seen)
-			for i, task := range seen {
-				if task != i {
-					t.Fatalf("%+v: round %d deals %v", s.gemmPlan, round, seen)
-				}
-			}
-		}
 	}
 }

@@ -75,7 +75,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 	}
 	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
 	if ownB && want > 1 {
-		p.cParts = min(p.panels, ceilDiv(workers, p.batch)) // each packs its own columns
+		p.cParts = p.ownParts(min(p.panels, ceilDiv(workers, p.batch)))
 	}
 	for p.batch*p.rowParts*p.cParts < want {
 		rows, cols := p.rowPanels/(2*p.rowParts), p.panels/(2*p.cParts) // in each half
@@ -90,6 +90,21 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 			return
 		}
 	}
+}
+
+// ownParts cuts the columns for workers that pack the part of B they need: so
+// that rows of A that are read and columns of B that are packed, by all workers
+// together, are fewest. Where it does not matter rows are cut, as other kernels
+// cut them: then a worker reads what it wrote.
+func (p *gemmPlan) ownParts(workers int) int {
+	best := 1
+	cost := func(parts int) int { return p.rows*parts + p.cols*ceilDiv(workers, parts) }
+	for parts := 2; parts <= workers; parts++ {
+		if cost(parts) < cost(best) {
+			best = parts
+		}
+	}
+	return best
 }
 
 // tasks is the number of tasks.

@@ -36,8 +36,7 @@ type gemmStep struct {
 	rowBeside                      int  // of what the epilogue reads
 
 	workers []gemmWorker
-	left    atomic.Int32   // tasks that are not done
-	taken   []atomic.Int32 // tasks of each part of the columns that are; nil: they come in order
+	left    atomic.Int32 // tasks that are not done
 }
 
 // gemmWorker is what one worker needs for itself.
@@ -53,9 +52,6 @@ type gemmWorker struct {
 // Do computes one task: for each block of columns, block of rows and block of
 // k, the row panels.
 func (s *gemmStep) Do(worker, task int) error {
-	if s.taken != nil {
-		task = s.take(worker)
-	}
 	w, t := &s.workers[worker], s.area(task)
 	defer s.done()
 	blockRows := t.row1 - t.row0
