@@ -49,6 +49,12 @@ var runDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGuardPages|TestRandomGraphs",
 	},
 	{
+		Name: "scratch-that-was-given-back", File: "internal/device/cpu/module.go",
+		Old:     "	return bind(true)",
+		New:     "	return nil",
+		Package: "internal/device/cpu", Run: "TestScratchGrows",
+	},
+	{
 		Name: "arena-of-other-sizes", File: "internal/device/cpu/module.go",
 		Old:     "key := fmt.Sprint(map[string]int(env)) // maps print sorted",
 		New:     "key := fmt.Sprint(len(env))",

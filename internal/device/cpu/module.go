@@ -83,11 +83,20 @@ type binding struct {
 	scratchMem  *jit.Memory
 	scratchSize int // of one worker
 	blocks      []*jit.Memory
+	stale       bool // steps point to scratch that was given back
 }
+
+// keptScratch is how much scratch that has become too small is left to the steps
+// that have it already; more is given back, and they are bound again.
+const keptScratch = 1 << 20
 
 // scratch gives each worker n bytes that it alone uses, until the next kernel.
 func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 	if n > r.scratchSize || r.scratchMem == nil {
+		if r.mapped() > keptScratch {
+			r.close()
+			r.stale = true
+		}
 		size := (n + 127) &^ 127 // no false sharing
 		mem, err := r.module.device.memory(max(size*r.workers, 128))
 		if err != nil {
@@ -103,10 +112,31 @@ func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 	return at, nil
 }
 
+// settle calls bind, which binds all steps, and once more where the first of
+// them got scratch that had to grow for others.
+func (r *binding) settle(bind func(again bool) error) error {
+	if err := bind(false); err != nil || !r.stale {
+		return err
+	}
+	r.stale = false // the largest has been asked for
+	return bind(true)
+}
+
+// mapped is the bytes of scratch.
+func (r *binding) mapped() int {
+	n := 0
+	for _, m := range r.blocks {
+		n += m.Mapped()
+	}
+	return n
+}
+
+// close gives all scratch back.
 func (r *binding) close() {
 	for _, m := range r.blocks {
 		_ = m.Close()
 	}
+	r.blocks, r.scratchMem = nil, nil
 }
 
 // done is a run that has ended.
@@ -174,24 +204,13 @@ func (m *module) once(ctx context.Context, b *device.Bound, mem []place, kernels
 	for _, n := range kernels {
 		slots += len(m.plan.Kernels[n].Checks)
 	}
-	status := make([]int64, slots)
+	words := make([]int64, slots)
 	steps := make([]jit.Step, len(kernels))
-	for i, n := range kernels {
-		k := m.plan.Kernels[n]
-		r.kernel = k
-		r.status, status = status[:len(k.Checks)], status[len(k.Checks):]
-		r.params, r.ptrs = make([]*buffer, len(k.Args)), make([]unsafe.Pointer, len(k.Args))
-		for j, a := range k.Args {
-			if a >= 0 {
-				r.params[j], r.ptrs[j] = mem[a].buffer, mem[a].at
-			}
-		}
-		var err error
-		if steps[i], err = m.kernels[n].bind(r); err != nil {
-			return fmt.Errorf("kernel %s: %w", k.Name, err)
-		}
+	err := r.settle(func(bool) error { return r.bindOnce(mem, kernels, steps, words) })
+	if err != nil {
+		return err
 	}
-	err := m.device.pool.RunSteps(ctx, steps, r.workers)
+	err = m.device.pool.RunSteps(ctx, steps, r.workers)
 	runtime.KeepAlive(b) // and what is kept with its weights
 	if err == nil {
 		err = m.indexErrors(steps, kernels, mem, b.Env)
@@ -201,6 +220,25 @@ func (m *module) once(ctx context.Context, b *device.Bound, mem []place, kernels
 		return compile.FindDivision(ctx, m.device, m.graph, b)
 	}
 	return err
+}
+
+// bindOnce binds constant kernels, whose words are in status.
+func (r *binding) bindOnce(mem []place, kernels []int, steps []jit.Step, status []int64) (err error) {
+	for i, n := range kernels {
+		k := r.module.plan.Kernels[n]
+		r.kernel = k
+		r.status, status = status[:len(k.Checks)], status[len(k.Checks):]
+		r.params, r.ptrs = make([]*buffer, len(k.Args)), make([]unsafe.Pointer, len(k.Args))
+		for j, a := range k.Args {
+			if a >= 0 {
+				r.params[j], r.ptrs[j] = mem[a].buffer, mem[a].at
+			}
+		}
+		if steps[i], err = r.module.kernels[n].bind(r); err != nil {
+			return fmt.Errorf("kernel %s: %w", k.Name, err)
+		}
+	}
+	return nil
 }
 
 // place is where a buffer of the plan lies in one run.

@@ -127,10 +127,7 @@ func (s *session) held() int64 {
 	if s.arena != nil {
 		n = s.arena.Mapped()
 	}
-	for _, m := range s.blocks {
-		n += m.Mapped()
-	}
-	return int64(n)
+	return int64(n + s.mapped())
 }
 
 // close gives the memory back; the session is not used any more.
@@ -323,6 +320,15 @@ func (s *session) compare() {
 
 // bind has each step work on the memory of this run.
 func (s *session) bind() error {
+	return s.settle(func(again bool) error {
+		if again {
+			clear(s.steps)
+		}
+		return s.bindSteps()
+	})
+}
+
+func (s *session) bindSteps() error {
 	m := s.module
 	for i, n := range m.each {
 		k, b := m.plan.Kernels[n], &s.bound[i]

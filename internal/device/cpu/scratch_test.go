@@ -1,0 +1,54 @@
+package cpu
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// Steps that got scratch before it grew are bound again, and what had become too
+// small is given back.
+func TestScratchGrows(t *testing.T) {
+	d, err := New(Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, sizes := range [][]int{{64, 100 << 10, 300 << 10}, {200 << 10, 4 << 20, 64, 5 << 20, 6 << 20}} {
+		r := &binding{module: &module{device: d}, workers: 2}
+		steps := make([][]unsafe.Pointer, len(sizes))
+		err := r.settle(func(bool) (err error) {
+			for i, n := range sizes {
+				if steps[i], err = r.scratch(n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0
+		for i, n := range sizes {
+			most = max(most, 2*n)
+			for worker, p := range steps[i] {
+				if !r.holds(p, n) {
+					t.Errorf("%v: scratch of step %d, worker %d, was given back", sizes, i, worker)
+				}
+			}
+		}
+		if got := r.mapped(); got > most+keptScratch+64<<10 {
+			t.Errorf("%v: %d bytes of scratch, want about %d", sizes, got, most)
+		}
+		r.close()
+	}
+}
+
+// holds tells whether n bytes from p on are scratch of r.
+func (r *binding) holds(p unsafe.Pointer, n int) bool {
+	for _, m := range r.blocks {
+		if from := uintptr(p) - uintptr(m.Pointer()); from <= uintptr(m.Mapped()-n) {
+			return true
+		}
+	}
+	return false
+}
