@@ -48,7 +48,7 @@ var passes = []pass{
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
 	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products, of gradients too, compute in bf16, where asked for", run: computeBF16},
 	{name: "f16", kind: Rounding, required: true, precision: ir.F16, doc: "products, of gradients too, compute in f16, where asked for", run: computeF16},
-	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers and those of attention in bf16, where asked for", run: computeInt8},
+	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers, those of attention in bf16, and GELU for the former by a shorter formula, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 	{name: "order", doc: "kernels in an order that keeps values for a short time", run: shortenLives},
 }
