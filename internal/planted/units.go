@@ -17,6 +17,9 @@ var unitDefects = []Defect{
 	unitDefect("units-greatest-of-a-lane", "attend_weights.go", `[]string{"1", "2"} { // the lanes of a row`, `[]string{"1"} { // the lanes of a row`),
 	unitDefect("units-nan-weighs-nothing", "attend_weights.go", `a.op(singles, "max.NaN.f32", x,`, `a.op(singles, "max.f32", x,`),
 	unitDefect("units-nothing-seen", "attend_weights.go", `safe := a.op(singles, "selp.f32", constant(0), a.peak[r], none)`, `safe := a.op(singles, "selp.f32", a.peak[r], a.peak[r], none)`),
+	unitDefect("units-far-scores", "attend_weights.go", `const farBase = 0x1p16`, `const farBase = 0x1p126`),
+	unitDefect("units-far-sums-not-scaled", "attend_weights.go", `a.op(singles, "sub.rn.f32", old.score, now.score)`, `constant(0)`),
+	unitDefect("units-window-wraps", "attend.go", `w := min(a.Attr.Window, 1<<40)`, `w := int(int32(a.Attr.Window))`),
 	unitDefect("units-scale-in-logsumexp", "attend_values.go", `	if a.plain {
 			peak`, `	if !a.plain {
 			peak`),

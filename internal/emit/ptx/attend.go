@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/emit/entry"
@@ -64,7 +65,7 @@ type attend struct {
 	score       [attendKeys / 8][4]string
 	total       [4]string // of weights as they are multiplied
 	exact       [2]string // of weights before that, where logsumexps are asked for
-	peak, base  [2]string // the greatest score, and how that lowers exponents
+	peak        [2]string // the greatest score so far
 	toBase      string    // what a score is multiplied by in an exponent
 	plain       bool      // scores are products with a factor: they are kept without
 }
@@ -121,9 +122,12 @@ func (a *attend) seen(f flat.Value) rowRange {
 	if a.Attr.Causal {
 		r.to = a.op(words, "add.u32", at, "1")
 	}
-	if w := a.Attr.Window; w > 0 {
-		r.from = a.op(words, "max.s32", a.op(words, "add.u32", at, fmt.Sprint(1-w)), "0")
-		r.to = a.op(words, "min.s32", r.to, a.op(words, "add.u32", at, fmt.Sprint(w)))
+	if a.Attr.Window > 0 { // in 64 bits, as a window may be wider than what there is
+		w := min(a.Attr.Window, 1<<40)
+		from := a.op(longs, "max.s64", a.op(longs, "add.s64", a.register(own), fmt.Sprint(1-w)), "0")
+		behind := a.op(longs, "add.s64", a.register(own), fmt.Sprint(w))
+		r.from = a.op(words, "cvt.u32.u64", from)
+		r.to = a.op(words, "min.s32", r.to, a.op(words, "cvt.u32.u64", a.op(longs, "min.s64", behind, fmt.Sprint(math.MaxInt32))))
 	}
 	return r
 }
@@ -156,7 +160,7 @@ func (a *attend) begin() {
 	}
 	a.total = [4]string{zero(), zero(), zero(), zero()}
 	for r := range 2 {
-		a.peak[r], a.base[r] = a.op(singles, "mov.f32", "0fFF800000"), zero()
+		a.peak[r] = a.op(singles, "mov.f32", "0fFF800000")
 		if a.Sums != nil {
 			a.exact[r] = zero()
 		}

@@ -106,6 +106,7 @@ func attendCases() []attendCase {
 	for _, attr := range []ir.AttentionAttr{
 		{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 9}, {Scale: 0.3, Causal: true, Window: 70},
 		{Scale: 0.3, Mask: true}, {Scale: -0.2, Mask: true, Causal: true, SoftCap: 3}, {Scale: 0.3, SoftCap: 1.5, Window: 20},
+		{Scale: 0.3, Window: math.MaxInt32}, {Scale: 0.3, Causal: true, Window: 1 << 40},
 	} {
 		for _, ragged := range []bool{false, true} {
 			for _, types := range attendTypes {
@@ -260,6 +261,55 @@ func TestAttendsMeaning(t *testing.T) {
 	}
 }
 
+// TestAttendsFarScores has scores so large that an ulp of one is many powers of 2:
+// weights are those of any softmax, so that a result is among the values, and the
+// logsumexp is the greatest score.
+func TestAttendsFarScores(t *testing.T) {
+	s := flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 12, Keys: 130, Width: 16}
+	for _, size := range []float64{1e2, 1e4, 1e5, 1e7, 1e12, -1e5, -1e12} {
+		var x [3][]float64
+		rng := rand.New(rand.NewPCG(1, 2))
+		got := attended(t, targets[1], ir.BF16, 64, s, ir.AttentionAttr{Scale: 0.3}, func(in [][]byte) {
+			for i, unit := range []float64{math.Abs(size), size, 1} {
+				x[i] = make([]float64, len(in[i])/2)
+				for n := range x[i] {
+					b, _ := ir.Bits(ir.BF16, unit*(1+rng.Float64()))
+					binary.LittleEndian.PutUint16(in[i][2*n:], uint16(b))
+					x[i][n] = float64(math.Float32frombits(uint32(b) << 16))
+				}
+			}
+		})
+		number := func(b []byte, n int) float64 {
+			return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*n:])))
+		}
+		for n := range s.Queries * s.Width {
+			if y := number(got[0], n); !(y >= 0.99 && y <= 2.01) {
+				t.Fatalf("scores like those of %g: element %d is %v, which no values from 1 to 2 make", size, n, y)
+			}
+		}
+		for q := range s.Queries {
+			most, second, best := math.Inf(-1), math.Inf(-1), 0
+			for key := range s.Keys {
+				dot := 0.
+				for i := range s.Width {
+					dot += x[0][q*s.Width+i] * x[1][key*s.Width+i]
+				}
+				if dot *= 0.3; dot > most {
+					most, second, best = dot, most, key
+				} else {
+					second = max(second, dot)
+				}
+			}
+			if y := number(got[0], q*s.Width); most-second > 100+1e-5*math.Abs(most) && y != x[2][best*s.Width] {
+				t.Fatalf("scores like those of %g: result %d is %v, not the value of the greatest", size, q, y)
+			}
+			if y := number(got[1], q); !(math.Abs(y-most) <= 1e-4*math.Abs(most)) {
+				t.Fatalf("scores like those of %g: logsumexp %d is %v, the greatest score %v", size, q, y, most)
+			}
+		}
+	}
+}
+
 // TestAttendInstructions counts what a block of 64 keys takes: 64 products of
 // scores, as many of values and 4 of totals for heads of 128, and no more than 11
 // operations of floats a score.
@@ -271,7 +321,7 @@ func TestAttendInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 132, "ldmatrix.sync": 64 + 8, "cvt.rn.bf16x2": 16, "cp.async.cg": 12, "fma.rn.f32": 9*32 + 2*8} {
+	for name, want := range map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 132, "ldmatrix.sync": 64 + 8, "cvt.rn.bf16x2": 16, "cp.async.cg": 12, "fma.rn.f32": 9*32 + 2*9} {
 		if n := strings.Count(p.Source, name); n != want {
 			t.Errorf("%d instructions %s, not %d", n, name, want)
 		}

@@ -105,9 +105,10 @@ func (a *attend) maskedScores(column string) {
 // greatest score.
 func (a *attend) weigh() []weights {
 	var factor [2]string
+	var from [2]reference
 	var same string
 	for r := range 2 {
-		factor[r] = a.raise(r)
+		factor[r], from[r] = a.raise(r)
 		p := a.op(predicates, "setp.eq.f32", factor[r], constant(1))
 		if same != "" {
 			p = a.op(predicates, "and.pred", same, p)
@@ -129,8 +130,9 @@ func (a *attend) weigh() []weights {
 		}
 	}
 	a.mark(kept)
+	a.lowerFar(from)
 	for r := range 2 {
-		lower := a.op(singles, "neg.f32", a.base[r])
+		lower := a.op(singles, "neg.f32", from[r].base)
 		for _, s := range a.score {
 			for e := range 2 {
 				x := s[2*r+e]
@@ -148,7 +150,7 @@ func (a *attend) weigh() []weights {
 // raise has a row know of the block's greatest score, and gives the factor of what
 // was summed so far: 1 where that stays the greatest. NaN is never the greatest:
 // its weight is NaN whatever is.
-func (a *attend) raise(r int) (factor string) {
+func (a *attend) raise(r int) (factor string, now reference) {
 	var all []string
 	for _, s := range a.score {
 		all = append(all, s[2*r], s[2*r+1])
@@ -165,14 +167,45 @@ func (a *attend) raise(r int) (factor string) {
 		most = a.op(singles, "max.f32", most, a.across(most, apart))
 	}
 	first := a.op(predicates, "setp.eq.f32", a.peak[r], "0fFF800000")
+	old := a.reference(r)
 	a.line("max.f32 %s, %s, %s", a.peak[r], a.peak[r], most)
+	now = a.reference(r)
+	change := a.op(singles, "sub.rn.f32", old.base, now.base)
+	change = a.op(singles, "fma.rn.f32", a.op(singles, "sub.rn.f32", old.score, now.score), a.toBase, change)
+	return a.exp2(a.op(singles, "selp.f32", constant(-1000), change, first)), now // nothing is there yet
+}
+
+// reference is what scores of a row are relative to: score is subtracted before
+// they become exponents, base after that. One of them is 0.
+type reference struct{ score, base string }
+
+// farBase is what the greatest score's exponent has to be below for others to be
+// lowered by it, rounded: an ulp more or less must not matter to a weight.
+const farBase = 0x1p16
+
+// reference is that of a row's greatest score so far.
+func (a *attend) reference(r int) (now reference) {
 	none := a.op(predicates, "setp.eq.f32", a.peak[r], "0fFF800000")
 	safe := a.op(singles, "selp.f32", constant(0), a.peak[r], none)
 	base := a.op(singles, "mul.rn.f32", safe, a.toBase)
-	change := a.op(singles, "sub.rn.f32", a.base[r], base)
-	change = a.op(singles, "selp.f32", constant(-1000), change, first) // nothing is there yet
-	a.line("mov.f32 %s, %s", a.base[r], base)
-	return a.exp2(change)
+	near := a.op(predicates, "setp.lt.f32", a.op(singles, "abs.f32", base), constant(farBase))
+	now.score = a.op(singles, "selp.f32", constant(0), safe, near)
+	now.base = a.op(singles, "selp.f32", base, constant(0), near)
+	return now
+}
+
+// lowerFar subtracts references from scores, where there are some that are not 0:
+// that would be an instruction more for each score.
+func (a *attend) lowerFar(from [2]reference) {
+	far := a.op(predicates, "setp.neu.f32", from[0].score, constant(0))
+	far = a.op(predicates, "or.pred", far, a.op(predicates, "setp.neu.f32", from[1].score, constant(0)))
+	a.If(a.value(flat.Bool, far), func() {
+		for _, s := range a.score {
+			for n, x := range s {
+				a.line("sub.rn.f32 %s, %s, %s", x, x, from[n/2].score)
+			}
+		}
+	})
 }
 
 // across is what another lane of the warp holds.
