@@ -43,8 +43,8 @@ func TestShortGELU(t *testing.T) {
 			worst = max(worst, (math.Abs(y-want)-0x1p-149)/min(1, math.Abs(v)))
 		}
 	}
-	if !(worst <= 0.00037 && worst > 0.0003) {
-		t.Errorf("at most %v off, which should be 0.00037", worst)
+	if !(worst <= 0.00014 && worst > 0.0001) {
+		t.Errorf("at most %v off, which should be 0.00014", worst)
 	}
 }
 

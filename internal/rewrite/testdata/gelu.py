@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import erfc
 
-DEGREE, TOP = 6, 2.0
+DEGREE, TOP = 8, 2.0
 f32 = np.float32
 
 
