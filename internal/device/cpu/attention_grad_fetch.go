@@ -15,10 +15,10 @@ type fetchedRows struct {
 }
 
 // fetch sets the arguments of a tile kernel for a tile from a row on.
-func (r *fetchedRows) fetch(at *unsafe.Pointer, pitch *uintptr, first int) {
-	*at, *pitch = nil, 0
+func (r *fetchedRows) fetch(at, pitch *uintptr, first int) {
+	*at, *pitch = 0, 0
 	if r.at != nil {
-		*at, *pitch = unsafe.Add(r.at, r.pitch*first), uintptr(r.pitch)
+		*at, *pitch = uintptr(r.at)+uintptr(r.pitch*first), uintptr(r.pitch)
 	}
 }
 

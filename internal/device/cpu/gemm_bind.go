@@ -84,7 +84,7 @@ func (s *gemmStep) rest() {
 	s.packedB = nil
 	for i := range s.workers {
 		g := &s.workers[i].args
-		g.A, g.B, g.C, g.Ahead, g.Beside = nil, nil, nil, nil, nil
+		g.A, g.B, g.C, g.Ahead, g.Beside = nil, nil, nil, 0, 0
 	}
 }
 

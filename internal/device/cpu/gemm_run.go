@@ -195,11 +195,10 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height, col int) {
 	g := &w.args
 	if s.kernel.plainOut {
-		g.Ahead, g.LDAhead = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
+		g.C, g.LDC = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
+		g.Ahead, g.LDAhead = uintptr(g.C), g.LDC
 	}
-	if s.kernel.finish == nil { // then it is plain
-		g.C, g.LDC = g.Ahead, g.LDAhead
-	} else {
+	if s.kernel.finish != nil { // else it is plain
 		above := 0
 		if s.kBlocks > 1 {
 			above = row - s.row(b.row0)
@@ -214,9 +213,9 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 
 // placeBeside has what the epilogue reads fetched during the last block of k.
 func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col int, last bool) {
-	w.args.Beside, w.args.LDBeside = nil, 0
+	w.args.Beside, w.args.LDBeside = 0, 0
 	if beside != nil && last {
-		w.args.Beside, w.args.LDBeside = unsafe.Add(beside, 4*(row*s.rowBeside+col)), uintptr(4*s.rowBeside)
+		w.args.Beside, w.args.LDBeside = uintptr(beside)+uintptr(4*(row*s.rowBeside+col)), uintptr(4*s.rowBeside)
 	}
 }
 

@@ -108,11 +108,8 @@ func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	}
 	c := args.C
 	args.C = unsafe.Add(c, n*int(args.StepC))
-	for _, p := range []*unsafe.Pointer{&args.Ahead, &args.Beside} {
-		if *p != nil { // else it would become no address
-			*p = unsafe.Add(*p, 4*(cols-rest))
-		}
-	}
+	args.Ahead += uintptr(4 * (cols - rest))
+	args.Beside += uintptr(4 * (cols - rest))
 	args.Panels = 1
 	args.Finish.Col += uintptr(cols - rest)
 	args.Finish.Cols = uintptr(rest)

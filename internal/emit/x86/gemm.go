@@ -98,9 +98,9 @@ type GemmArgs struct {
 	Blocks               uintptr // K / GemmUnroll
 	Rest                 uintptr // K % GemmUnroll
 	Continue             uintptr
-	Ahead                unsafe.Pointer
+	Ahead                uintptr // an address, as what is only fetched may lie beyond the memory
 	LDAhead              uintptr
-	Beside               unsafe.Pointer
+	Beside               uintptr
 	LDBeside             uintptr
 	Part                 uintptr
 	RowPanels            uintptr   // at least 1

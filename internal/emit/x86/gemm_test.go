@@ -334,9 +334,9 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		copy(four[:], mem[0].Bytes()[r*rowA:][:rowA][4*i:])
 		return binary.LittleEndian.Uint32(four[:])
 	}
-	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), mem[2].Pointer()
+	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), uintptr(mem[2].Pointer())
 	if c.again { // what is fetched beside changes nothing
-		args.Beside, args.LDBeside = args.C, args.LDC
+		args.Beside, args.LDBeside = uintptr(args.C), args.LDC
 	}
 	want := make([]uint32, len(f[2]))
 	for r := range height {

@@ -40,7 +40,7 @@ func TestByteSumsWrap(t *testing.T) {
 					b[i] = 0x80
 				}
 			}
-			args := GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]), Ahead: unsafe.Pointer(&c[0]),
+			args := GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]), Ahead: uintptr(unsafe.Pointer(&c[0])),
 				LDB: uintptr(4 * lanes), Panels: 1, RowPanels: 1}
 			args.SetK(steps)
 			jit.Call(code.Entry(g.Full[1]), unsafe.Pointer(&args))
