@@ -65,7 +65,6 @@ function buildSearch() {
     }
     show(list, best.length ? best.map((e, i) => el("div", {
       role: "option", id: "found-" + i, "aria-selected": "false", "data-route": e.route,
-      onmousedown: (event) => event.preventDefault(), // keeps the focus until the click
       onclick: (event) => choose(event.currentTarget),
     }, el("span", { class: "kind" }, e.kind), el("span", { class: "name" }, plain(e.label, 120)), el("span", { class: "more" }, plain(e.detail || "", 80)))) :
       el("div", { role: "option", "aria-disabled": "true", "aria-selected": "false", class: "none" }, "nothing found"));
@@ -78,7 +77,8 @@ function buildSearch() {
   input.addEventListener("focus", () => {
     if (input.value.trim()) update();
   });
-  input.addEventListener("blur", () => setTimeout(close, 0));
+  input.addEventListener("blur", close);
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus until the click
   input.addEventListener("keydown", (event) => {
     const chosen = options()[at];
     if (event.key === "ArrowDown") mark(at + 1);

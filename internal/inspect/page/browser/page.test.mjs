@@ -166,6 +166,21 @@ test("search finds operations, weights, kernels, buffers and passes", async () =
   await close();
 });
 
+test("what is found stays when the search is left and taken up again at once", async () => {
+  const { page, close } = await open(browser, "minilm");
+  await page.fill("#search", "k7");
+  await page.evaluate(() => {
+    const input = document.getElementById("search");
+    input.blur();
+    input.focus();
+  });
+  await page.waitForTimeout(100);
+  assert.ok(await page.locator("#found").isVisible());
+  await page.evaluate(() => document.getElementById("search").blur());
+  assert.ok(await page.locator("#found").isHidden());
+  await close();
+});
+
 test("the measured run is saved as a Chrome trace", async () => {
   const { page, close } = await open(browser, "minilm", "/timeline");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("button.primary")]);
