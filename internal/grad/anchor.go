@@ -46,15 +46,16 @@ func byDefinition(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 // an optimiser computes reads beside the weight; operands of a product may lie
 // either way, other readers would jump from row to row.
 func matMul(m *maker, x, y, r, d *ir.Node) (dx, dy *ir.Node) {
+	product := func(x, y *ir.Node) *ir.Node { return m.add(ir.MatMul, ir.Attr{TF32: r.Attr.TF32}, x, y) }
 	if turned(x) {
-		dx = m.transposed(m.op(ir.MatMul, y, m.transposed(d)))
+		dx = m.transposed(product(y, m.transposed(d)))
 	} else {
-		dx = m.op(ir.MatMul, d, m.transposed(y))
+		dx = product(d, m.transposed(y))
 	}
 	if turned(y) {
-		dy = m.transposed(m.op(ir.MatMul, m.transposed(d), x))
+		dy = m.transposed(product(m.transposed(d), x))
 	} else {
-		dy = m.op(ir.MatMul, m.transposed(x), d)
+		dy = product(m.transposed(x), d)
 	}
 	return dx, dy
 }

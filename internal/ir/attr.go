@@ -36,6 +36,7 @@ type Attr struct {
 	Attention *AttentionAttr
 
 	Descending bool // Sort
+	TF32       bool // MatMul, Attention of f32: a device may round operands of products to TF32
 	Region     int  // not zero: a recomputed region; never merges with others
 }
 
@@ -102,6 +103,7 @@ func (a *Attr) Append(b []byte) []byte {
 		b = appendBool(b, " mask", t.Mask)
 	}
 	b = appendBool(b, " descending", a.Descending)
+	b = appendBool(b, " tf32", a.TF32)
 	return appendInt(b, " region=", a.Region)
 }
 

@@ -25,6 +25,7 @@ const (
 	useConv
 	useAttention
 	useDescending
+	useTF32
 )
 
 // attrUses tells which fields each operation has; those not listed have none.
@@ -38,7 +39,7 @@ var attrUses = [opCount]attrUse{
 	Reshape: useShape, Permute: useAxes, Expand: useShape, Pad: useBefore | useAfter | useValue,
 	Slice: useStarts | useSteps | useShape, Flip: useAxes, Window: useAxes | useWindow, Concat: useAxes,
 	Gather: useAxes, Scatter: useAxes | useMode,
-	Conv: useConv, Attention: useAttention, AttentionGrad: useAttention, Sort: useAxes | useDescending, Scan: useAxes | useMode,
+	MatMul: useTF32, Conv: useConv, Attention: useAttention | useTF32, AttentionGrad: useAttention, Sort: useAxes | useDescending, Scan: useAxes | useMode,
 	SegmentIDs: useShape, SegmentReduce: useMode,
 	Get: useOut, Assign: useLeaf,
 }
@@ -61,7 +62,7 @@ func (a *Attr) has() attrUse {
 		{a.Starts != nil, useStarts}, {a.Steps != nil, useSteps}, {a.Before != nil, useBefore}, {a.After != nil, useAfter},
 		{a.Value != 0, useValue}, {a.Mode != "", useMode}, {a.Leaf != 0, useLeaf}, {a.Out != 0, useOut},
 		{a.Size != 0 || a.Stride != 0 || a.Dilation != 0, useWindow},
-		{a.Conv != nil, useConv}, {a.Attention != nil, useAttention}, {a.Descending, useDescending},
+		{a.Conv != nil, useConv}, {a.Attention != nil, useAttention}, {a.Descending, useDescending}, {a.TF32, useTF32},
 	} {
 		if f.set {
 			u |= f.use

@@ -23,6 +23,10 @@ const (
 	dtypeCount
 )
 
+// TF32 is a precision alone, no type of tensors: that of f32 whose 23 digits
+// behind the first are rounded to 10, with the range of f32.
+const TF32 DType = 0x42
+
 // kind groups the types that one arithmetic rule covers.
 type kind uint8
 
@@ -78,6 +82,9 @@ func ParseDType(s string) (DType, error) {
 
 // String gives the lower-case short name: f32, bf16, i64, bool.
 func (d DType) String() string {
+	if d == TF32 {
+		return "tf32"
+	}
 	if d >= dtypeCount {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
 	}

@@ -57,5 +57,14 @@ func BF16FromFloat32(f float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
+// RoundTF32 is what a unit for matrices takes for f: 10 digits behind the first,
+// half away from zero; overflow gives infinity, NaN stays NaN.
+func RoundTF32(f float32) float32 {
+	if f != f {
+		return f
+	}
+	return math.Float32frombits((math.Float32bits(f) + 0x1000) &^ 0x1fff)
+}
+
 // BF16ToFloat32 is exact.
 func BF16ToFloat32(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }

@@ -171,3 +171,37 @@ func TestBitsAndFloat(t *testing.T) {
 		}
 	}
 }
+
+// TF32 by search among its values: those f32 whose last 13 digits are 0. Of two
+// equally near it is the one farther from zero.
+func TestRoundTF32(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 0))
+	const step = 1 << 13
+	check := func(b uint32) {
+		f := math.Float32frombits(b)
+		got := RoundTF32(f)
+		if f != f {
+			if got == got {
+				t.Fatalf("NaN %#08x is %v", b, got)
+			}
+			return
+		}
+		low := b &^ (step - 1)
+		want := math.Float32frombits(low)
+		// The grid goes on behind the largest: what is there is infinity.
+		below, spacing := float64(want), math.Ldexp(1, max(int(low>>23&0xff), 1)-127-10)
+		above := below + math.Copysign(spacing, float64(f))
+		if !math.IsInf(float64(f), 0) && math.Abs(float64(f)-below) >= math.Abs(above-float64(f)) {
+			want = math.Float32frombits(low + step)
+		}
+		if math.Float32bits(got) != math.Float32bits(want) {
+			t.Fatalf("%v (%#08x) is %v, want %v", f, b, got, want)
+		}
+	}
+	for _, b := range []uint32{0, 1 << 31, 0xfff, 0x1000, 0x1001, 0x80001000, 0x3f800fff, 0x3f801000, 0x3f803000, 0x7f7fefff, 0x7f7ff000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0x7fffffff} {
+		check(b)
+	}
+	for range 200000 {
+		check(rng.Uint32())
+	}
+}

@@ -51,6 +51,9 @@ func sameBut(x, y Shape, axis int, what string) error {
 }
 
 func inferAnchor(op Op, a *Attr, in []Type) ([]Type, error) {
+	if a.TF32 && in[0].DType != F32 {
+		return nil, fmt.Errorf("operands are %v: tf32 is for products of f32", in[0].DType)
+	}
 	switch op {
 	case MatMul:
 		return inferMatMul(in[0], in[1])

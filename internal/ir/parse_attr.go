@@ -84,6 +84,8 @@ func (p *parser) setAttr(a *Attr, key, value string) (ok bool, err error) {
 		a.Region, err = strconv.Atoi(value)
 	case "descending":
 		a.Descending = true
+	case "tf32":
+		a.TF32 = true
 	default:
 		if a.Conv != nil {
 			return setConv(a.Conv, key, value)

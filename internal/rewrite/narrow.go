@@ -145,7 +145,8 @@ func (f narrow) suitsAttention(n *ir.Node) bool {
 
 // attention rounds q, k and v, and of a gradient that of the result: operands of
 // its products. Templates compute both products of the forward pass in the
-// format.
+// format, but that weights of f16, which has no digits for the small ones, may be
+// held in TF32, which has as many and the range of f32.
 func (f narrow) attention(r *rewriter, n *ir.Node) *ir.Node {
 	operands := slices.Clone(n.In)
 	for i := range 3 {
@@ -155,7 +156,9 @@ func (f narrow) attention(r *rewriter, n *ir.Node) *ir.Node {
 		dout := len(operands) - ir.GradOperands + 1 // behind the logsumexp
 		operands[dout] = f.roundedBelow(r, operands[dout])
 	}
-	return r.make(n.Op, n.Attr, operands...)
+	a := n.Attr
+	a.TF32 = a.TF32 || f.dtype == ir.F16 && n.Op == ir.Attention
+	return r.make(n.Op, a, operands...)
 }
 
 // roundAttentions has attentions compute in bf16, but for those whose logsumexp

@@ -48,6 +48,7 @@ var passes = []pass{
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
 	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products, of gradients too, compute in bf16, where asked for", run: computeBF16},
 	{name: "f16", kind: Rounding, required: true, precision: ir.F16, doc: "products, of gradients too, compute in f16, where asked for", run: computeF16},
+	{name: "tf32", kind: Rounding, required: true, precision: ir.TF32, doc: "products, of gradients too, may round operands to TF32 where the device has units for that, where asked for", run: allowTF32},
 	{name: "int8", kind: Rounding, required: true, precision: ir.I8, doc: "products of data with weights compute in 8-bit integers, those of attention in bf16, and GELU for the former by a shorter formula, where asked for", run: computeInt8},
 	{name: "fma", kind: Reassociating, doc: "a*b + c is rounded once", run: fuseMultiplyAdd},
 	{name: "order", doc: "kernels in an order that keeps values for a short time", run: shortenLives},
@@ -72,8 +73,8 @@ type Options struct {
 	// NoOpt lists passes ("fma") and rules ("simplify/add-zero") to leave
 	// out; "all" stands for every pass that is not required.
 	NoOpt []string
-	// Precision is what products compute in: BF16, F16, I8, or as written where
-	// it is 0 or F32.
+	// Precision is what products compute in: BF16, F16, TF32, I8, or as written
+	// where it is 0 or F32.
 	Precision ir.DType
 	Check     bool // verify the graph before and after each step
 	// Trace, if set, gets the graph after each step that changed it.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -318,6 +319,66 @@ func TestUnknownPrecisionIsAnError(t *testing.T) {
 	for _, p := range []ir.DType{ir.F64, ir.U8} {
 		if _, _, err := Run(parse(t, double), Options{Precision: p}); err == nil || !strings.Contains(err.Error(), p.String()) {
 			t.Errorf("%v: %v", p, err)
+		}
+	}
+}
+
+// TF32 is a permission: nothing is rounded, so that results have the bits that
+// they have without, on the referee; but every product of data says it, after all
+// other passes too, and read back from its text.
+func TestTF32IsAPermission(t *testing.T) {
+	for seed := range uint64(12 * graphs / 10) {
+		c := newProductCase(seed)
+		g, data := c.graph(t, int(seed)%dataWays, int(seed/dataWays)%weightWays)
+		plain, _, err := Run(g, Options{Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := runTwice(t, g, Options{Precision: ir.TF32, Check: true})
+		again, err := ir.Parse(after.String())
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, g := range []*ir.Graph{after, again} {
+			for _, n := range g.Nodes {
+				if n.Op == ir.MatMul && !n.Attr.TF32 {
+					t.Fatalf("seed %d: %v may not be rounded\n%v", seed, n, g)
+				}
+			}
+		}
+		if after.Hash() == plain.Hash() {
+			t.Fatalf("seed %d: the hash is that of another program\n%v", seed, after)
+		}
+		want, _ := evaluate(t, plain, nil, dataFor(g, plain, data))
+		got, _ := evaluate(t, after, nil, dataFor(g, after, data))
+		for i := range want {
+			if !bytes.Equal(got[i], want[i]) {
+				t.Fatalf("seed %d: output %d differs\n%v", seed, i, after)
+			}
+		}
+	}
+}
+
+// Products of one matrix become one where they may be rounded alike, and stay so.
+func TestTF32SurvivesMerging(t *testing.T) {
+	text := `graph
+leaf 0 input "x" f32[5 32]
+leaf 1 weight "a" f32[32 16]
+leaf 2 weight "b" f32[32 16]
+%x = input : f32[5 32]
+%a = weight leaf=1 : f32[32 16]
+%b = weight leaf=2 : f32[32 16]
+%p = matmul %x %a tf32 : f32[5 16]
+%q = matmul %x %b tf32 : f32[5 16]
+return %p %q
+`
+	for _, c := range []struct {
+		text, want string
+		products   int
+	}{{text, " tf32 : f32[5 32]", 1}, {strings.Replace(text, "%b tf32", "%b", 1), " tf32 : f32[5 16]", 2}} {
+		g, _, err := Run(parse(t, c.text), Options{Check: true})
+		if err != nil || strings.Count(g.String(), c.want) != 1 || strings.Count(g.String(), "matmul") != c.products {
+			t.Errorf("%v\n%v", err, g)
 		}
 	}
 }

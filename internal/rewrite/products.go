@@ -54,11 +54,13 @@ func mergeProducts(s *setting, g *ir.Graph) (*ir.Graph, error) {
 }
 
 // sharedProducts finds, by product, groups of at least two. Where a precision is
-// asked for, products too small for it stay apart from those that are not.
+// asked for, products too small for it stay apart from those that are not, and
+// those of a shorter float from those with weights of f32, which would widen all.
 func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup {
 	type key struct {
-		a, region int
-		small     bool
+		a, region   int
+		small, tf32 bool
+		short       ir.DType
 	}
 	byA := map[key]*productGroup{}
 	groups := map[*ir.Node]*productGroup{}
@@ -77,7 +79,7 @@ func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup 
 		if !fixed[n.In[1].ID] || !plainMatrix(n.In[1].Shape) {
 			continue
 		}
-		k := key{n.In[0].ID, n.Attr.Region, tooSmall(n, precision)}
+		k := key{n.In[0].ID, n.Attr.Region, tooSmall(n, precision), n.Attr.TF32, shortOf(n, precision)}
 		if byA[k] == nil {
 			byA[k] = &productGroup{}
 		}
@@ -94,6 +96,22 @@ func sharedProducts(g *ir.Graph, precision ir.DType) map[*ir.Node]*productGroup 
 		}
 	}
 	return groups
+}
+
+// shortOf is the float that both operands of a product were widened from, or hold
+// no more than: it can compute in that. 0 if there is none, or a precision rounds
+// all products alike.
+func shortOf(n *ir.Node, precision ir.DType) ir.DType {
+	switch precision {
+	case ir.BF16, ir.F16, ir.I8:
+		return 0
+	}
+	for _, d := range []ir.DType{ir.BF16, ir.F16} {
+		if !(narrow{dtype: d}).changes(n.In) {
+			return d
+		}
+	}
+	return 0
 }
 
 // tooSmall tells whether a product stays as written though a precision is asked
@@ -175,7 +193,7 @@ func (m *productMerger) merge(all []product, a *ir.Node) {
 			biases = append(biases, m.copy(p.bias))
 		}
 	}
-	whole := m.raw(ir.MatMul, ir.Attr{}, a, m.sideBySide(weights, last))
+	whole := m.raw(ir.MatMul, ir.Attr{TF32: all[0].matmul.Attr.TF32}, a, m.sideBySide(weights, last))
 	if withBias {
 		bias := m.expand(m.sideBySide(biases, last), whole.Shape)
 		whole = m.raw(ir.Add, ir.Attr{}, whole, bias)

@@ -21,7 +21,7 @@ func (b *builder) attention(n *ir.Node) (*template.Attention, error) {
 		st := &loop.Store{Param: b.param(bufferKey{node: n, out: 1}, loop.Write), Index: linear(idx[:len(idx)-1], n.Out(1).Shape), Value: t.LSE.Ref()}
 		t.Sums = []loop.Stmt{st}
 	}
-	t.Params, t.Slots = b.params, len(b.checks)
+	t.Params, t.Slots, t.TF32 = b.params, len(b.checks), n.Attr.TF32
 	return t, nil
 }
 

@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -95,14 +96,18 @@ func (h *Host) String() string {
 // "layout" (values lie in memory in the order in which products read them),
 // "free-early" (kernels that free memory run early), "recompute" (norms run
 // again where memory is scarce), "pack-memory" (temps share memory), "in-place"
-// (variables change where they lie), "stagger" (passes over rows share a loop)
-// and "tuning" (kernels are as sinter tune found them to be the fastest), which
-// devices look at.
+// (variables change where they lie), "stagger" (passes over rows share a loop),
+// "tuning" (kernels are as sinter tune found them to be the fastest) and
+// "warpgroups" (large products on GPUs that multiply matrices in shared memory do
+// so), which devices look at.
 type Options struct {
 	NoOpt []string
 	// Anchors lists the anchors the target has templates for; others must
 	// have been replaced by their definitions before.
 	Anchors map[ir.Op]bool
+	// Half says that products and attentions take operands of f16 as they are,
+	// before they are widened.
+	Half bool
 
 	// Explain asks for Plan.Edges.
 	Explain bool
@@ -111,7 +116,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning", "warpgroups"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {
@@ -191,6 +196,27 @@ func (p *Plan) Overwrites(output int) int {
 		return -1
 	}
 	return p.InPlace[output]
+}
+
+// Shares says of each param of k, a kernel of the plan, whether its memory may be
+// that of another: an old value that it reads, and the new one that it writes
+// over it, each element once it was read. Nil: of none.
+func (p *Plan) Shares(k *Kernel) []bool {
+	var all []bool
+	for to, a := range k.Args {
+		if a < 0 || p.Buffers[a].Kind != OutputBuffer || p.Overwrites(p.Buffers[a].Number) < 0 {
+			continue
+		}
+		from := slices.Index(k.Args, p.Overwrites(p.Buffers[a].Number))
+		if from < 0 {
+			continue
+		}
+		if all == nil {
+			all = make([]bool, len(k.Args))
+		}
+		all[from], all[to] = true, true
+	}
+	return all
 }
 
 // Params are the buffers that the kernel's work takes.

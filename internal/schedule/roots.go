@@ -39,13 +39,13 @@ func (s *partition) markRoots() {
 	for _, n := range s.g.Nodes {
 		switch n.Op {
 		case ir.MatMul:
-			x, y := shortOperands(n)
+			x, y := s.shortOperands(n)
 			s.needView(x, n.Op)
-			if !s.constant(y) {
+			if !s.constant(y) || y != n.In[1] && s.roundsFirst(n) {
 				s.needView(y, n.Op)
 			}
 		case ir.Attention:
-			for _, in := range shortAttention(n) {
+			for _, in := range s.shortAttention(n) {
 				s.needView(in, n.Op)
 			}
 		case ir.AttentionGrad:
@@ -139,25 +139,47 @@ func (s *partition) needBuffer(n *ir.Node, by ir.Op) {
 
 // shortOperands are the operands of a product, before they were widened where
 // the template takes them so.
-func shortOperands(n *ir.Node) (x, y *ir.Node) {
+func (s *partition) shortOperands(n *ir.Node) (x, y *ir.Node) {
 	x, y = widened(n.In[0]), widened(n.In[1])
-	if x == nil || y == nil || template.FormatOf(n.DType, x.DType, y.DType) == template.Single {
-		return n.In[0], n.In[1]
+	switch {
+	case x == nil || y == nil:
+	case template.FormatOf(n.DType, x.DType, y.DType) != template.Single, s.takesHalf(n, x, y):
+		return x, y
 	}
-	return x, y
+	return n.In[0], n.In[1]
+}
+
+// roundsFirst tells whether a short weight is rounded by a kernel of its own: where
+// instructions for matrices take it from memory alone, and nobody keeps or packs it,
+// each block of many rows would round it again.
+func (s *partition) roundsFirst(n *ir.Node) bool {
+	_, rows := n.Shape[len(n.Shape)-2].Bounds()
+	return s.opt.Half && !s.opt.on("constants") && rows > fewRows
+}
+
+// fewRows is how many rows a product has that reads its weight about once.
+const fewRows = 16
+
+// takesHalf tells whether operands of n are of f16, which the target takes so.
+func (s *partition) takesHalf(n *ir.Node, operands ...*ir.Node) bool {
+	return s.opt.Half && n.DType == ir.F32 && !slices.ContainsFunc(operands, func(x *ir.Node) bool { return x.DType != ir.F16 })
 }
 
 // shortAttention are the operands of an attention, q, k and v before they were
 // widened where the template takes them so.
-func shortAttention(n *ir.Node) []*ir.Node {
+func (s *partition) shortAttention(n *ir.Node) []*ir.Node {
 	if n.DType != ir.F32 {
 		return n.In
 	}
-	in := slices.Clone(n.In)
+	in, all := slices.Clone(n.In), true
 	for i := range 3 {
-		if in[i] = widened(in[i]); in[i] == nil || in[i].DType != ir.BF16 {
+		if in[i] = widened(in[i]); in[i] == nil {
 			return n.In
 		}
+		all = all && in[i].DType == ir.BF16
+	}
+	if !all && !s.takesHalf(n, in[:3]...) {
+		return n.In
 	}
 	return in
 }

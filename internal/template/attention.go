@@ -22,6 +22,7 @@ type Attention struct {
 
 	Attr           ir.AttentionAttr
 	DType          ir.DType // of the result, of q, k and v too unless Narrow made t
+	TF32           bool     // units for matrices may round operands of f32, and weights, to TF32
 	Heads, KVHeads int      // query head h reads key head h / (Heads/KVHeads)
 	Width, VWidth  int      // of q and k, of v
 	Batch          ir.Dim

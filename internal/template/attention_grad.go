@@ -80,13 +80,15 @@ type gradientPair struct {
 
 // newPair makes the row's own values, set by the statements.
 func (t *AttentionGrad) newPair(c *attentionLoops, row map[*loop.Var]*loop.Expr) (*gradientPair, []loop.Stmt) {
+	return t.pair(c, c.widen(loop.Substitute(t.Logsumexp, row)), c.widen(loop.Substitute(t.Delta, row)))
+}
+
+// pair is newPair with these values.
+func (t *AttentionGrad) pair(c *attentionLoops, sums, delta *loop.Expr) (*gradientPair, []loop.Stmt) {
 	p := &gradientPair{attentionLoops: c, t: t}
 	p.sums, p.delta = &loop.Local{Name: "lse", DType: c.ct}, &loop.Local{Name: "delta", DType: c.ct}
 	p.none = loop.Apply(ir.Equal, ir.Bool, p.sums.Ref(), c.number(math.Inf(-1)))
-	return p, []loop.Stmt{
-		&loop.Set{Local: p.sums, Value: c.widen(loop.Substitute(t.Logsumexp, row))},
-		&loop.Set{Local: p.delta, Value: c.widen(loop.Substitute(t.Delta, row))},
-	}
+	return p, []loop.Stmt{&loop.Set{Local: p.sums, Value: sums}, &loop.Set{Local: p.delta, Value: delta}}
 }
 
 // weigh gives w and ds from the products q*k and DOut*v.

@@ -44,45 +44,24 @@ type Tiled struct {
 // sequences, which it goes through one after the other.
 func (t *Attention) Tiles(q QueryTile) *Tiled {
 	c := newAttentionTiles(t, q)
-	flat := t.Queries.Mul(ir.N(c.group))
-	if !t.Attr.Ragged {
-		flat = t.QLen.Mul(ir.N(c.group))
-	}
-	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(flat), loop.Int(q.Rows-1)), loop.Int(q.Rows))
 	v := &loop.Var{Name: "tile"}
-	count := loop.MulIndex(blocks, loop.Int(t.KVHeads))
-	index := func(o ir.Op, a, b *loop.Expr) *loop.Expr { return loop.Apply(o, ir.I64, a, b) }
-	head := c.keep("kvhead", index(ir.Mod, index(ir.IDiv, v.Ref(), blocks), loop.Int(t.KVHeads)))
-	first := c.keep("first", loop.MulIndex(index(ir.Mod, v.Ref(), blocks), loop.Int(q.Rows)))
-	c.kvHead = head.Local.Ref()
-	body := []loop.Stmt{head, first}
-	if t.Attr.Ragged {
-		body = append(body, c.sequences(first.Local.Ref()))
-	} else {
-		seq := c.keep("seq", index(ir.IDiv, v.Ref(), count))
-		last := c.keep("last", index(ir.Min, loop.AddIndex(first.Local.Ref(), loop.Int(q.Rows)), loop.SizeOf(flat)))
-		c.seq, c.f0, c.f1 = seq.Local.Ref(), first.Local.Ref(), last.Local.Ref()
-		c.qLen, c.kLen = loop.SizeOf(t.QLen), loop.SizeOf(t.KLen)
-		body = append(append(body, seq, last), c.sequence()...)
-		count = loop.MulIndex(count, loop.SizeOf(t.Batch))
-	}
-	tiles := &loop.Loop{Var: v, Hi: count, Range: loop.Global, Body: body}
-	k := loop.Share(&loop.Kernel{Name: t.Name, Params: c.params, Slots: t.Slots, Body: []loop.Stmt{tiles}})
-	return &Tiled{k, c.own}
+	count, body := c.tasks(v.Ref(), true, q.Rows, func(s stretch) []loop.Stmt {
+		c.f0, c.f1 = s.from, s.to
+		return c.sequence()
+	})
+	return c.tiled(&loop.Loop{Var: v, Hi: count, Range: loop.Global, Body: body})
 }
 
-// attentionTiles makes Tiles. A row of a tile is f, query*group + head among
-// those that share the key head, with queries counted in the sequence.
+// TileMemory is what a group keeps for a tile of Tiles.
+func (t *Attention) TileMemory(q QueryTile) TileMemory { return newAttentionTiles(t, q).memory() }
+
+// attentionTiles makes Tiles.
 type attentionTiles struct {
-	*attentionLoops
+	*groupTiles
 	tile        QueryTile
-	group       int // query heads of a key head
-	rows, cols  int // of work-items
 	lanes       int // of a result that a work-item computes, in each of its rows
 	stride      int // elements of a row of q or k in shared memory
 	wide        int // of one of v, and of results
-	params      []loop.Param
-	own         []int
 	q, kv, p    int // shared: rows of q, then results; of k, then of v; weights
 	part        int // shared: the greatest score of a row and column of work-items
 	scores      int // of a work-item: by row and key
@@ -90,10 +69,7 @@ type attentionTiles struct {
 	tops, total int // by row
 	at, heads   int // the query of each row, and, where a mask needs it, the head
 
-	kvHead, seq *loop.Expr
-	f0, f1      *loop.Expr // the rows, from one to below the other
-	qLen, kLen  *loop.Expr // of the sequence
-	q0, k0      *loop.Expr // ragged: its first rows
+	f0, f1 *loop.Expr // the rows, from one to below the other
 }
 
 // weightStride is elements of a row of weights in shared memory: one more than
@@ -101,61 +77,21 @@ type attentionTiles struct {
 const weightStride = KeyBlock + 1
 
 func newAttentionTiles(t *Attention, q QueryTile) *attentionTiles {
-	c := &attentionTiles{attentionLoops: &attentionLoops{Attention: t, ct: t.DType.Compute()}, tile: q, group: t.Heads / t.KVHeads,
-		rows: q.Rows / q.EachRows, cols: q.Columns(), stride: t.Width | 1}
+	c := &attentionTiles{groupTiles: newGroupTiles(t, q.Rows/q.EachRows, q.Columns()), tile: q, stride: t.Width | 1}
 	c.lanes = (t.VWidth + c.cols - 1) / c.cols
 	c.wide = c.lanes * c.cols
-	c.params = append([]loop.Param(nil), t.Params...)
-	c.own = make([]int, len(t.Params))
-	near := func(name string, n int) int { return c.scratchParam(name, c.ct, n, 0) }
-	mine := func(name string, d ir.DType, n int) int { return c.scratchParam(name, d, n*q.Items(), n) }
-	c.q = near("queries", q.Rows*max(c.stride, c.wide))
-	c.kv = near("keys", q.Keys*max(c.stride, c.wide))
-	c.p = near("weights", q.Rows*weightStride)
-	c.part = near("parts", q.Rows*c.cols)
-	c.scores = mine("scores", c.ct, q.EachRows*q.EachKeys)
-	c.sums = mine("sums", c.ct, q.EachRows*c.lanes)
-	c.tops, c.total = mine("tops", c.ct, q.EachRows), mine("totals", c.ct, q.EachRows)
-	c.at = mine("at", ir.I64, q.EachRows)
+	c.q = c.near("queries", q.Rows*max(c.stride, c.wide))
+	c.kv = c.near("keys", q.Keys*max(c.stride, c.wide))
+	c.p = c.near("weights", q.Rows*weightStride)
+	c.part = c.near("parts", q.Rows*c.cols)
+	c.scores = c.private("scores", c.ct, q.EachRows*q.EachKeys)
+	c.sums = c.private("sums", c.ct, q.EachRows*c.lanes)
+	c.tops, c.total = c.private("tops", c.ct, q.EachRows), c.private("totals", c.ct, q.EachRows)
+	c.at = c.private("at", ir.I64, q.EachRows)
 	if t.Mask != nil {
-		c.heads = mine("heads", ir.I64, q.EachRows)
+		c.heads = c.private("heads", ir.I64, q.EachRows)
 	}
 	return c
-}
-
-func (c *attentionTiles) scratchParam(name string, d ir.DType, n, own int) int {
-	c.params, c.own = append(c.params, loop.Param{Name: name, DType: d, Len: ir.N(n), Use: loop.Scratch}), append(c.own, own)
-	return len(c.params) - 1
-}
-
-// keep computes a value once.
-func (c *attentionTiles) keep(name string, e *loop.Expr) *loop.Set {
-	return &loop.Set{Local: &loop.Local{Name: name, DType: e.DType}, Value: e}
-}
-
-// when runs the body if cond is true.
-func when(cond *loop.Expr, body ...loop.Stmt) *loop.Loop {
-	return &loop.Loop{Var: &loop.Var{Name: "once"}, Hi: loop.Apply(ir.Cast, ir.I64, cond), Range: loop.Serial, Body: body}
-}
-
-// sequences goes through those that have rows of a tile which begins at first,
-// counted among all rows.
-func (c *attentionTiles) sequences(first *loop.Expr) loop.Stmt {
-	seq := &loop.Var{Name: "seq"}
-	offset := func(name string, param, more int) *loop.Set {
-		at := loop.AddIndex(seq.Ref(), loop.Int(more))
-		return c.keep(name, loop.Apply(ir.Cast, ir.I64, loop.Load(param, ir.I32, at, nil)))
-	}
-	q0, q1, k0, k1 := offset("q0", c.QOffsets, 0), offset("q1", c.QOffsets, 1), offset("k0", c.KOffsets, 0), offset("k1", c.KOffsets, 1)
-	c.seq, c.q0, c.k0 = seq.Ref(), q0.Local.Ref(), k0.Local.Ref()
-	c.qLen, c.kLen = loop.SubIndex(q1.Local.Ref(), c.q0), loop.SubIndex(k1.Local.Ref(), c.k0)
-	before := loop.MulIndex(c.q0, loop.Int(c.group))
-	from := loop.Apply(ir.Max, ir.I64, first, before)
-	to := loop.Apply(ir.Min, ir.I64, loop.AddIndex(first, loop.Int(c.tile.Rows)), loop.MulIndex(q1.Local.Ref(), loop.Int(c.group)))
-	f0, f1 := c.keep("f0", loop.SubIndex(from, before)), c.keep("f1", loop.SubIndex(to, before))
-	c.f0, c.f1 = f0.Local.Ref(), f1.Local.Ref()
-	body := []loop.Stmt{q0, q1, k0, k1, f0, f1, when(loop.Apply(ir.Less, ir.Bool, c.f0, c.f1), c.sequence()...)}
-	return &loop.Loop{Var: seq, Hi: loop.SizeOf(c.Batch), Range: loop.Serial, Body: body}
 }
 
 // sequence computes the rows of the tile that are of one sequence.
@@ -198,83 +134,6 @@ func (c *attentionTiles) sequence() []loop.Stmt {
 		all = append(all, c.items(c.storeSums))
 	}
 	return all
-}
-
-// items is a loop over the work-items.
-func (c *attentionTiles) items(body func(it *loop.Var) []loop.Stmt) loop.Stmt {
-	it := &loop.Var{Name: "item"}
-	return &loop.Loop{Var: it, Hi: loop.Int(c.tile.Items()), Range: loop.Item, Body: body(it)}
-}
-
-// query is the query of row f, head the head.
-func (c *attentionTiles) query(f *loop.Expr) *loop.Expr {
-	if c.group == 1 {
-		return f
-	}
-	return loop.Apply(ir.IDiv, ir.I64, f, loop.Int(c.group))
-}
-
-func (c *attentionTiles) head(f *loop.Expr) *loop.Expr {
-	if c.group == 1 {
-		return c.kvHead
-	}
-	return loop.AddIndex(loop.MulIndex(c.kvHead, loop.Int(c.group)), loop.Apply(ir.Mod, ir.I64, f, loop.Int(c.group)))
-}
-
-// rowOf is row r of a work-item in the tile, colOf its column.
-func (c *attentionTiles) rowOf(it *loop.Var, r int) *loop.Expr {
-	return loop.AddIndex(loop.Apply(ir.IDiv, ir.I64, it.Ref(), loop.Int(c.cols)), loop.Int(r*c.rows))
-}
-
-func (c *attentionTiles) colOf(it *loop.Var) *loop.Expr {
-	return loop.Apply(ir.Mod, ir.I64, it.Ref(), loop.Int(c.cols))
-}
-
-// mine is element n of what the work-item has to itself of a param.
-func (c *attentionTiles) mine(param int, it *loop.Var, n int) *loop.Expr {
-	return loop.AddIndex(loop.MulIndex(it.Ref(), loop.Int(c.own[param])), loop.Int(n))
-}
-
-func (c *attentionTiles) get(param int, it *loop.Var, n int) *loop.Expr {
-	return loop.Load(param, c.params[param].DType, c.mine(param, it, n), nil)
-}
-
-func (c *attentionTiles) set(param int, it *loop.Var, n int, v *loop.Expr) loop.Stmt {
-	return &loop.Store{Param: param, Index: c.mine(param, it, n), Value: v}
-}
-
-// placed is a body at a query, its row among all being a function of that, in a
-// head.
-func (c *attentionTiles) placed(body []loop.Stmt, length ir.Dim, first, i, head, lane *loop.Expr) []loop.Stmt {
-	by := map[*loop.Var]*loop.Expr{c.Row: loop.AddIndex(loop.MulIndex(c.seq, loop.SizeOf(length)), i), c.Head: head, c.Seq: c.seq, c.I: i}
-	if lane != nil {
-		by[c.Lane] = lane
-	}
-	if c.Attr.Ragged {
-		by[c.Row] = loop.AddIndex(first, i)
-	} else {
-		body = loop.Rewrite(body, c.apart(length))
-	}
-	return replaced(body, by)
-}
-
-// operand is q, k or v at a lane, see placed.
-func (c *attentionTiles) operand(e *loop.Expr, length ir.Dim, first, i, head, lane *loop.Expr) *loop.Expr {
-	return c.widen(c.placed([]loop.Stmt{&loop.Set{Value: e}}, length, first, i, head, lane)[0].(*loop.Set).Value)
-}
-
-// spread has the work-items take turns at n elements.
-func (c *attentionTiles) spread(it *loop.Var, n *loop.Expr, body func(e *loop.Expr) []loop.Stmt) []loop.Stmt {
-	items := c.tile.Items()
-	element := func(turn *loop.Expr) []loop.Stmt {
-		return body(loop.AddIndex(loop.MulIndex(turn, loop.Int(items)), it.Ref()))
-	}
-	if known, ok := n.AsInt(); ok && known%items == 0 {
-		return steps(known/items, element)
-	}
-	turn := &loop.Var{Name: "turn"}
-	turns := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SubIndex(n, it.Ref()), loop.Int(items-1)), loop.Int(items))
-	return []loop.Stmt{&loop.Loop{Var: turn, Hi: turns, Range: loop.Serial, Body: element(turn.Ref())}}
 }
 
 // begin brings the rows of q.
@@ -329,21 +188,4 @@ func (c *attentionTiles) bringValues(it *loop.Var, first *loop.Expr) []loop.Stmt
 		v := c.op(ir.Where, valid, c.operand(c.V, c.KLen, c.k0, j, c.kvHead, inside), c.number(0))
 		return []loop.Stmt{&loop.Store{Param: c.kv, Index: loop.AddIndex(loop.MulIndex(key, loop.Int(c.wide)), lane), Value: v}}
 	})
-}
-
-// steps runs a body for 0 to n, laid out a few at a time.
-func steps(n int, body func(at *loop.Expr) []loop.Stmt) []loop.Stmt {
-	const unit = 4
-	var all []loop.Stmt
-	if n >= unit {
-		outer, inner := &loop.Var{Name: "strip"}, &loop.Var{Name: "step"}
-		at := loop.AddIndex(loop.MulIndex(outer.Ref(), loop.Int(unit)), inner.Ref())
-		laid := &loop.Loop{Var: inner, Hi: loop.Int(unit), Range: loop.Unroll, Body: body(at)}
-		all = append(all, &loop.Loop{Var: outer, Hi: loop.Int(n / unit), Range: loop.Serial, Body: []loop.Stmt{laid}})
-	}
-	if n%unit > 0 {
-		v := &loop.Var{Name: "step"}
-		all = append(all, &loop.Loop{Var: v, Lo: loop.Int(n - n%unit), Hi: loop.Int(n), Range: loop.Unroll, Body: body(v.Ref())})
-	}
-	return all
 }

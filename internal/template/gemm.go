@@ -29,6 +29,7 @@ type Gemm struct {
 	Acc                      *loop.Local
 	Epilogue                 []loop.Stmt // Set and Store
 	ConstY                   bool        // Y depends on weights and constants alone: packed once
+	TF32                     bool        // units for matrices may round X and Y, of f32, to TF32
 }
 
 // SumBlock is how many products are added in one chain: so few that a long sum

@@ -61,6 +61,24 @@ func (g *Gemm) Narrow(f Format) *Gemm {
 	return &narrow
 }
 
+// Halves tells whether memory has less than a byte for each value of Y: those of
+// two successive k come of the same elements. Then Y is not to be kept as packed,
+// which would take a multiple of that.
+func (g *Gemm) Halves() bool {
+	step := (&loop.Var{Name: "step"}).Ref()
+	at := func(index *loop.Expr, i int) *loop.Expr {
+		k := loop.AddIndex(loop.MulIndex(step, loop.Int(2)), loop.Int(i))
+		return loop.Fold(loop.Substitute(index, map[*loop.Var]*loop.Expr{g.Inner: k}))
+	}
+	some, all := false, true
+	g.Y.Walk(func(e *loop.Expr) {
+		if e.Kind == loop.KindLoad && e.Uses(g.Inner) {
+			some, all = true, all && loop.SameIndex(at(e.Args[0], 0), at(e.Args[0], 1))
+		}
+	})
+	return some && all
+}
+
 // lane joins the values of X or Y of one K step to a lane of u32, the first in
 // the lowest bits; those behind the last k are 0.
 func (g *Gemm) lane(f Format, value, step *loop.Expr, whole bool) *loop.Expr {
@@ -78,7 +96,7 @@ func (g *Gemm) lane(f Format, value, step *loop.Expr, whole bool) *loop.Expr {
 		if v.DType.IsFloat() {
 			v = loop.Apply(ir.Bitcast, unsigned, v)
 		}
-		v = loop.Apply(ir.Cast, ir.U32, convert(v, unsigned))
+		v = loop.Fold(loop.Apply(ir.Cast, ir.U32, convert(v, unsigned)))
 		if !whole {
 			inside := loop.Apply(ir.Less, ir.Bool, k, size)
 			v = loop.Apply(ir.Where, ir.U32, inside, v, loop.Const(ir.U32, 0))

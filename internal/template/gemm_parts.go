@@ -159,7 +159,7 @@ func (g *Gemm) PackTurnedX(f Format) *Part {
 	at := func(step *loop.Expr) *loop.Expr {
 		return loop.AddIndex(loop.MulIndex(loop.SubIndex(step, b.size(FirstK)), b.size(Stride)), behind)
 	}
-	ks := b.lanes(f, d, g.X, g.Row, first, rows, at)
+	ks := b.lanes(f, d, g.X, g.Row, first, rows, TurnedRows, at)
 	blocks := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Rows), loop.Int(TurnedRows-1)), loop.Int(TurnedRows))
 	return b.body([]loop.Stmt{&loop.Loop{Var: block, Hi: blocks, Range: loop.Global, Body: ks}})
 }
@@ -184,7 +184,7 @@ func (g *Gemm) PackY(f Format, width int) *Part {
 		cols = loop.Apply(ir.Min, ir.I64, loop.SubIndex(loop.SizeOf(g.Cols), first), cols)
 	}
 	begin := loop.MulIndex(loop.SubIndex(panel.Ref(), b.size(FirstPanel)), loop.SubIndex(b.size(EndK), b.size(FirstK)))
-	ks := b.lanes(f, d, g.Y, g.Col, first, cols, func(step *loop.Expr) *loop.Expr {
+	ks := b.lanes(f, d, g.Y, g.Col, first, cols, width, func(step *loop.Expr) *loop.Expr {
 		return loop.MulIndex(loop.AddIndex(begin, loop.SubIndex(step, b.size(FirstK))), loop.Int(width))
 	})
 	panels := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(loop.SizeOf(g.Cols), loop.Int(width-1)), loop.Int(width))
@@ -192,12 +192,13 @@ func (g *Gemm) PackY(f Format, width int) *Part {
 }
 
 // lanes are loops over the K steps from FirstK to EndK that write count lanes
-// side by side from at(step) on: the value of X or Y where v, its row or column,
-// is first and those behind it.
-func (b *partBuilder) lanes(f Format, d ir.DType, value *loop.Expr, v *loop.Var, first, count *loop.Expr, at func(step *loop.Expr) *loop.Expr) []loop.Stmt {
+// side by side, at most so many, from at(step) on: the value of X or Y where v, its
+// row or column, is first and those behind it.
+func (b *partBuilder) lanes(f Format, d ir.DType, value *loop.Expr, v *loop.Var, first, count *loop.Expr, most int, at func(step *loop.Expr) *loop.Expr) []loop.Stmt {
 	g, lane := b.g, &loop.Var{Name: "j"}
 	steps := func(step *loop.Var, lo, hi, value *loop.Expr) *loop.Loop {
 		value = loop.Substitute(value, map[*loop.Var]*loop.Expr{v: loop.AddIndex(first, lane.Ref())})
+		value = loop.FoldWithin(value, map[*loop.Var]int{lane: most})
 		store := &loop.Store{Param: b.part.Panel, Index: loop.AddIndex(at(step.Ref()), lane.Ref()), Value: value}
 		each := &loop.Loop{Var: lane, Hi: count, Range: loop.Vector, Body: []loop.Stmt{store}}
 		return &loop.Loop{Var: step, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{each}}

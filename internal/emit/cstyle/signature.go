@@ -60,15 +60,18 @@ func (w *writer) entry() string {
 
 // pointer declares the memory of an argument.
 func (w *writer) pointer(a entry.Arg) string {
-	t, name := "int", "status"
+	t, name, restrict := "int", "status", w.Restrict
 	if a.Param >= 0 {
 		p := w.k.Work.Params[a.Param]
 		t, name = w.Types[p.DType], w.params[a.Param]
 		if p.Use == loop.Read {
 			t = "const " + t
 		}
+		if w.k.Shared(a.Param) {
+			restrict = ""
+		}
 	}
-	return w.Global + t + " *" + w.Restrict + name
+	return w.Global + t + " *" + restrict + name
 }
 
 // oneByOne is a signature with the arguments as they come. Where work stands

@@ -22,7 +22,11 @@ func (s Shape) Attention(name string, a *template.Attention) *Kernel {
 		k.Strategy = s.Strategy
 		return k
 	}
-	t := a.Tiles(queryTile(tile))
+	return s.tiled(name, a.Tiles(queryTile(tile)), tile)
+}
+
+// tiled is the entry point of tiles whose memory is near.
+func (s Shape) tiled(name string, t *template.Tiled, tile Tile) *Kernel {
 	k := &Kernel{Entry: name, Items: tile.Items(), Tile: tile, Strategy: s.Strategy, Own: t.Own, Near: make([]bool, len(t.Params))}
 	k.Work = loop.Expand(loop.MoveBits(t.Kernel))
 	for i, p := range k.Work.Params {
@@ -37,6 +41,11 @@ func (s Shape) AttentionTable(a *template.Attention) []Strategy {
 	if len(tiles) == 0 {
 		return s.Table(a.RowLoops())
 	}
+	return tileTable(tiles)
+}
+
+// tileTable lists tiles, the first being the heuristic's.
+func tileTable(tiles []Tile) []Strategy {
 	all := []Strategy{{}}
 	for _, t := range tiles[1:min(len(tiles), MaxStrategies-len(tasks))] {
 		all = append(all, Strategy{Tile: t})
@@ -57,6 +66,10 @@ const (
 	usualItems = 128
 )
 
+// tileRows are how many rows a tile of an attention may have. Fewer than 16 are
+// for groups of few work-items, and for heads that are very wide.
+var tileRows = []int{64, 32, 16, 8, 4, 2}
+
 // attentionTiles are the tiles that an attention can have here, the best first:
 // with many rows, as each row reads the keys again otherwise, but not many more
 // than there are; with all of a block of keys at a time; and with
@@ -70,15 +83,15 @@ func (s Shape) attentionTiles(a *template.Attention) []Tile {
 	}
 	rows := QueryRows(a)
 	var usual, others []Tile
-	for _, high := range []int{64, 32, 16} {
-		if high > 16 && high/2 >= rows {
+	for _, high := range tileRows {
+		if high > 16 && high/2 >= rows || high < 16 && len(usual)+len(others) > 0 {
 			continue
 		}
 		for _, depth := range []int{template.KeyBlock, template.KeyBlock / 2} {
 			for _, each := range []struct{ rows, keys int }{{4, 4}, {4, 2}, {2, 4}, {2, 2}, {4, 8}, {2, 8}, {8, 4}, {1, 2}} {
 				t := Tile{Rows: high, Cols: template.KeyBlock, EachRows: each.rows, EachCols: each.keys, Depth: depth}
 				n := t.Items()
-				if n > s.Items || depth%t.ItemCols() != 0 || !s.holds(a, t) {
+				if n > s.Items || high < each.rows || depth%t.ItemCols() != 0 || !s.holds(a.TileMemory(queryTile(t)), t.EachRows*t.EachCols*depth/template.KeyBlock) {
 					continue
 				}
 				if n >= min(usualItems, s.Items) {
@@ -92,21 +105,10 @@ func (s Shape) attentionTiles(a *template.Attention) []Tile {
 	return append(usual, others...)
 }
 
-// holds tells whether a group has memory for a tile, and a work-item registers.
-func (s Shape) holds(a *template.Attention, t Tile) bool {
-	k := a.Tiles(queryTile(t))
-	shared, own := 0, t.EachRows*t.EachCols*t.Depth/template.KeyBlock // products on the way
-	for i, p := range k.Params {
-		n, _ := p.Len.Const()
-		switch {
-		case p.Use != loop.Scratch:
-		case k.Own[i] > 0:
-			own += k.Own[i] * (p.DType.Size() / 4)
-		default:
-			shared += n * p.DType.Size()
-		}
-	}
-	return shared <= s.Shared && own <= cmp.Or(s.Own, ownWords)
+// holds tells whether a group has memory for a tile, and a work-item registers
+// beside so many products on the way.
+func (s Shape) holds(m template.TileMemory, products int) bool {
+	return m.Shared <= s.Shared && m.Own+products <= cmp.Or(s.Own, ownWords)
 }
 
 // attends tells whether units for matrices take it. Their sums have roundings of
@@ -119,7 +121,12 @@ func QueryRows(a *template.Attention) int {
 	if a.Attr.Ragged {
 		d = a.Queries
 	}
+	return atMost(d) * (a.Heads / a.KVHeads)
+}
+
+// atMost bounds what a dimension may be, and that by many.
+func atMost(d ir.Dim) int {
 	const many = 1 << 20
 	_, most := d.Bounds()
-	return int(min(most, many)) * (a.Heads / a.KVHeads)
+	return int(min(most, many))
 }

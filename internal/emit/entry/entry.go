@@ -32,12 +32,19 @@ type Kernel struct {
 	// Attended, if set, is what the kernel computes: an iteration of the Global
 	// loop is a tile. Work is its meaning, whose scratch memory is not used.
 	Attended *Attended
+	// Shares says of each param whether its memory may be that of another, one
+	// that is read and one that is written: an element is read before it is
+	// written, by the work-item that does both. Nil: of none.
+	Shares []bool
 	// Wide are loads of the kernel that are done together with others.
 	Wide map[*loop.Expr]Wide
 	// Strategy is what was chosen for the kernel. What it says of tiles,
 	// work-items that share lanes and scratch memory is in the fields above too.
 	Strategy Strategy
 }
+
+// Shared tells whether the memory of a param may be that of another.
+func (k *Kernel) Shared(param int) bool { return param < len(k.Shares) && k.Shares[param] }
 
 // Groups tells whether a worker is a group, not a work-item.
 func (k *Kernel) Groups() bool {

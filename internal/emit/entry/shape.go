@@ -25,6 +25,10 @@ type Shape struct {
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel
 	Tiles   []Tile // of products that are worth a try
+	Half    bool   // products and attentions have instructions for f16, and take it as it is
+	// Usual is Product without what one generation of devices alone has; nil: there
+	// is no such thing.
+	Usual func(name string, g *template.Gemm, t Tile) *Kernel
 	// Attend lists the tiles of an attention that instructions for matrices take,
 	// the best first; none: it goes by tiles or rows like elsewhere. nil: none does.
 	Attend func(a *template.Attention) []Tile
@@ -49,6 +53,14 @@ func (s Shape) Kernel(name string, k *loop.Kernel) *Kernel {
 	}
 	s.place(e)
 	return e
+}
+
+// Plain is the shape without what one generation of devices alone has.
+func (s Shape) Plain() Shape {
+	if s.Usual != nil {
+		s.Product = s.Usual
+	}
+	return s
 }
 
 // Gemm makes the entry point of a product.

@@ -28,15 +28,21 @@ var attended = []struct {
 	{flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 70, Keys: 33, Width: 16}, ir.AttentionAttr{Scale: 0.3, Causal: true}},
 	{flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 40, Keys: 70, Width: 8}, ir.AttentionAttr{Scale: 0.3, Window: 5, SoftCap: 2}},
 	{flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 3, Keys: 0, Width: 8}, ir.AttentionAttr{Scale: 0.3}},
+	{flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 24, Keys: 40, Width: 4}, ir.AttentionAttr{Scale: 0.3}},
 }
 
-// results runs an attention by a strategy, each work-item waiting for the others
-// at barriers alone.
+// results runs an attention by a strategy.
 func results(t *testing.T, s entry.Shape, a *template.Attention, args *loop.Args) [][]byte {
 	t.Helper()
-	k := s.Attention("k", a)
+	return launched(t, s.Attention("k", a), args, 3)
+}
+
+// launched runs a kernel of tiles, each work-item waiting for the others at
+// barriers alone, and returns what lies behind so many operands.
+func launched(t *testing.T, k *entry.Kernel, args *loop.Args, operands int) [][]byte {
+	t.Helper()
 	if k.Tile == (entry.Tile{}) {
-		t.Fatal("the attention does not go by tiles")
+		t.Fatal("it does not go by tiles")
 	}
 	p, err := flattest.Record(k)
 	if err != nil {
@@ -44,7 +50,7 @@ func results(t *testing.T, s entry.Shape, a *template.Attention, args *loop.Args
 	}
 	got := *args
 	got.Buffers = slices.Clone(args.Buffers)
-	for i := 3; i < len(got.Buffers); i++ {
+	for i := operands; i < len(got.Buffers); i++ {
 		got.Buffers[i] = bytes.Clone(got.Buffers[i])
 	}
 	if got.Start, got.End, err = k.Work.Span(args.Sizes); err != nil {
@@ -58,7 +64,27 @@ func results(t *testing.T, s entry.Shape, a *template.Attention, args *loop.Args
 		t.Fatalf("%v: %v\n%v", k.Tile, err, k.Work)
 	}
 	b.Results(k, &got)
-	return got.Buffers[3:]
+	return got.Buffers[operands:]
+}
+
+// bytesRead counts what work-items read from buffers.
+func bytesRead(t *testing.T, k *entry.Kernel, args *loop.Args) int {
+	t.Helper()
+	p, err := flattest.Record(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args.Start, args.End, err = k.Work.Span(args.Sizes); err != nil {
+		t.Fatal(err)
+	}
+	b, err := flattest.Bind(k, args, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(&b.Launch); err != nil {
+		t.Fatal(err)
+	}
+	return b.Read
 }
 
 // TestAttention compares attention by tiles with that by rows: within a few
@@ -121,25 +147,8 @@ func tolerance(a *template.Attention) float64 {
 func TestAttentionReads(t *testing.T) {
 	const rows, keys, width = 64, 128, 16
 	a, args := flattest.Attention(rand.New(rand.NewPCG(3, 0)), ir.F32, flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: rows, Keys: keys, Width: width}, ir.AttentionAttr{Scale: 0.5})
-	read := func(k *entry.Kernel) int {
-		p, err := flattest.Record(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if args.Start, args.End, err = k.Work.Span(args.Sizes); err != nil {
-			t.Fatal(err)
-		}
-		b, err := flattest.Bind(k, args, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Run(&b.Launch); err != nil {
-			t.Fatal(err)
-		}
-		return b.Read
-	}
-	tiles := read(groups.Attention("k", a))
-	alone := read(entry.Shape{Items: 32, Near: 16 << 10}.Kernel("k", a.RowLoops()))
+	tiles := bytesRead(t, groups.Attention("k", a), args)
+	alone := bytesRead(t, entry.Shape{Items: 32, Near: 16 << 10}.Kernel("k", a.RowLoops()), args)
 	t.Logf("%d keys of %d values: a query row reads %d bytes by tiles, %d by rows", keys, width, tiles/rows, alone/rows)
 	if want := 4 * width * (rows + 2*keys); tiles != want {
 		t.Errorf("tiles read %d bytes, not %d", tiles, want)

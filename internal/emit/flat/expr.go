@@ -1,6 +1,8 @@
 package flat
 
 import (
+	"math"
+
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -110,6 +112,9 @@ func (w *writer) pick(cond, x, y Value) Value {
 
 func (w *writer) apply(e *loop.Expr) Value {
 	from := e.Args[0].DType
+	if from == ir.F16 || from == ir.BF16 {
+		return w.applyShort(e, from)
+	}
 	a := make([]Value, len(e.Args))
 	for i, x := range e.Args {
 		a[i] = w.value(x)
@@ -123,15 +128,6 @@ func (w *writer) apply(e *loop.Expr) Value {
 		return w.bitcast(a[0], from, e.DType)
 	}
 	switch {
-	case from == ir.F16 || from == ir.BF16:
-		for i := range a {
-			a[i] = w.widen(a[i], from)
-		}
-		x := w.float(e, ir.F32, a)
-		if e.DType == ir.Bool {
-			return x
-		}
-		return w.narrow(x, e.DType)
 	case from.IsFloat():
 		return w.float(e, from, a)
 	case from == ir.Bool:
@@ -140,4 +136,32 @@ func (w *writer) apply(e *loop.Expr) Value {
 		return w.indexOp(e, a)
 	}
 	return w.integer(e, from, a)
+}
+
+// applyShort is apply for operands of f16 or bf16, which are computed with as F32.
+func (w *writer) applyShort(e *loop.Expr, from ir.DType) Value {
+	if e.Op == ir.Bitcast || e.DType == from && e.Op == ir.Cast {
+		return w.bitcast(w.value(e.Args[0]), from, e.DType)
+	}
+	a := make([]Value, len(e.Args))
+	for i, x := range e.Args {
+		a[i] = w.short(x)
+	}
+	if e.Op == ir.Cast {
+		return w.cast(a[0], ir.F32, e.DType)
+	}
+	x := w.float(e, ir.F32, a)
+	if e.DType == ir.Bool {
+		return x
+	}
+	return w.narrow(x, e.DType)
+}
+
+// short is an operand of f16 or bf16 as an F32: a constant as one, so that a target
+// knows where 0 is added.
+func (w *writer) short(e *loop.Expr) Value {
+	if e.Kind == loop.KindConst {
+		return w.Const(F32, uint64(math.Float32bits(float32(ir.Float(e.DType, e.Bits)))))
+	}
+	return w.widen(w.value(e), e.DType)
 }

@@ -202,7 +202,7 @@ func (w *writer) element(address, n Value, d ir.DType) Value {
 // access says how work-items use a param.
 func (w *writer) access(param int) Access {
 	switch {
-	case w.k.Work.Params[param].Use == loop.Read:
+	case w.k.Work.Params[param].Use == loop.Read && !w.k.Shared(param):
 		return ReadOnly
 	case w.groups && w.barriers.Exchanges(param):
 		return Exchanged

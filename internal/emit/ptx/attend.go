@@ -29,8 +29,13 @@ const (
 func (t Target) attends(a *template.Attention) []entry.Tile {
 	p := a.Bare()
 	d := p.Q.DType
-	// Of f16 that was widened weights would have to have the digits of f32.
-	if t.SM < 80 || d != p.K.DType || d != p.V.DType || d != a.DType && (a.DType != ir.F32 || d != ir.BF16) || d != ir.F16 && d != ir.BF16 {
+	if d != p.K.DType || d != p.V.DType || d != ir.F16 && d != ir.BF16 {
+		return nil
+	}
+	// Of f16 that was widened weights have the digits of f32, unless those of TF32
+	// will do. Units that know f16 alone have fewer still.
+	short := a.DType == ir.F32 && d == ir.F16 && a.TF32
+	if d != a.DType && (a.DType != ir.F32 || d == ir.F16 && !a.TF32) || t.SM < 80 && !short {
 		return nil
 	}
 	for _, w := range []int{a.Width, a.VWidth} {
@@ -200,7 +205,9 @@ func (a *attend) blocks() {
 
 // arrived waits for copies, those of others too.
 func (a *attend) arrived() {
-	a.line("cp.async.wait_all")
+	if a.target.SM >= 80 {
+		a.line("cp.async.wait_all")
+	}
 	a.line("bar.sync 0")
 }
 
@@ -225,6 +232,18 @@ func (a *attend) addBlock(at, behind string) {
 	a.mark(usual)
 	a.addValues(a.weigh())
 	a.mark(done)
+}
+
+// mma16 multiplies 16 rows by 8 columns, over 16 numbers of 16 bits, by as many
+// instructions as the target needs.
+func (a *attend) mma16(sum [4]string, x, y []string) {
+	kind := a.half.String()
+	if a.target.SM >= 80 {
+		a.mma("m16n8k16", kind, sum, x, y)
+		return
+	}
+	a.mma("m16n8k8", kind, sum, x[:2], y[:1])
+	a.mma("m16n8k8", kind, sum, x[2:], y[1:])
 }
 
 // mma multiplies 16 rows by 8 columns, over as much as the shape says.

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/loop"
@@ -147,6 +148,10 @@ func (p *passing) bring(at string) {
 	for i := range max(1, attendKeys/p.apart) {
 		valid := a.op(predicates, "setp.lt.s32", a.op(words, "add.u32", key, fmt.Sprint(i*p.apart)), a.kLen)
 		to := i * p.apart * rowBytes(p.width)
+		if a.target.SM < 80 {
+			p.copy(valid, to)
+			continue
+		}
 		n := a.op(words, "selp.b32", "16", "0", valid)
 		a.line("@%s cp.async.cg.shared.global [%s+%d], [%s], 16, %s", p.mine, p.near, to, p.next, n)
 		a.line("add.u64 %s, %s, %s", p.next, p.next, p.step)
@@ -155,6 +160,16 @@ func (p *passing) bring(at string) {
 	a.mark(slow)
 	p.slow(at)
 	a.mark(done)
+}
+
+// copy copies 16 bytes by way of registers, 0 where there are none.
+func (p *passing) copy(valid string, to int) {
+	a := p.attend
+	r := []string{a.copied(flat.I32, "0"), a.copied(flat.I32, "0"), a.copied(flat.I32, "0"), a.copied(flat.I32, "0")}
+	list := strings.Join(r, ", ")
+	a.line("@%s ld.global.nc.v4.b32 {%s}, [%s]", a.op(predicates, "and.pred", valid, p.mine), list, p.next)
+	a.line("@%s st.shared.v4.b32 [%s+%d], {%s}", p.mine, p.near, to, list)
+	a.line("add.u64 %s, %s, %s", p.next, p.next, p.step)
 }
 
 // slow brings elements one by one.

@@ -59,24 +59,29 @@ func (c attendCase) operand(b *suite.Builder, fill suite.Fill, shape ...ir.Dim) 
 // suiteCase is compared with the referee.
 func (c attendCase) suiteCase() *suite.Case {
 	return &suite.Case{Name: c.String(), Sizes: c.sizes, Build: func(b *suite.Builder) []*ir.Node {
-		q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
-		var in []*ir.Node
-		mask := ir.Shape{ir.N(2), ir.N(1), q, k}
-		if c.attr.Ragged {
-			in = []*ir.Node{c.operand(b, c.keys, q, ir.N(c.heads), ir.N(c.width)), c.operand(b, c.keys, k, ir.N(c.kvHeads), ir.N(c.width)),
-				c.operand(b, c.values, k, ir.N(c.kvHeads), ir.N(c.vWidth)), b.Input(ir.I32, suite.Offsets(q), batch.Plus(1)), b.Input(ir.I32, suite.Offsets(k), batch.Plus(1))}
-			mask = ir.Shape{ir.N(1), ir.N(c.heads), ir.N(200), ir.N(200)}
-		} else {
-			in = []*ir.Node{c.operand(b, c.keys, ir.N(2), ir.N(c.heads), q, ir.N(c.width)),
-				b.Add(ir.Permute, ir.Attr{Axes: []int{0, 2, 1, 3}}, c.operand(b, c.keys, ir.N(2), k, ir.N(c.kvHeads), ir.N(c.width))),
-				c.operand(b, c.values, ir.N(2), ir.N(c.kvHeads), k, ir.N(c.vWidth))}
-		}
-		if c.attr.Mask {
-			in = append(in, b.Input(c.dtype, suite.Given(0, -1, math.Inf(-1), 0.5, 0), mask...))
-		}
-		n := b.Add(ir.Attention, ir.Attr{Attention: &c.attr}, in...)
+		n := c.node(b)
 		return []*ir.Node{b.Add(ir.Get, ir.Attr{}, n), b.Add(ir.Get, ir.Attr{Out: 1}, n)}
 	}}
+}
+
+// node is the attention.
+func (c attendCase) node(b *suite.Builder) *ir.Node {
+	q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
+	var in []*ir.Node
+	mask := ir.Shape{ir.N(2), ir.N(1), q, k}
+	if c.attr.Ragged {
+		in = []*ir.Node{c.operand(b, c.keys, q, ir.N(c.heads), ir.N(c.width)), c.operand(b, c.keys, k, ir.N(c.kvHeads), ir.N(c.width)),
+			c.operand(b, c.values, k, ir.N(c.kvHeads), ir.N(c.vWidth)), b.Input(ir.I32, suite.Offsets(q), batch.Plus(1)), b.Input(ir.I32, suite.Offsets(k), batch.Plus(1))}
+		mask = ir.Shape{ir.N(1), ir.N(c.heads), ir.N(200), ir.N(200)}
+	} else {
+		in = []*ir.Node{c.operand(b, c.keys, ir.N(2), ir.N(c.heads), q, ir.N(c.width)),
+			b.Add(ir.Permute, ir.Attr{Axes: []int{0, 2, 1, 3}}, c.operand(b, c.keys, ir.N(2), k, ir.N(c.kvHeads), ir.N(c.width))),
+			c.operand(b, c.values, ir.N(2), ir.N(c.kvHeads), k, ir.N(c.vWidth))}
+	}
+	if c.attr.Mask {
+		in = append(in, b.Input(c.dtype, suite.Given(0, -1, math.Inf(-1), 0.5, 0), mask...))
+	}
+	return b.Add(ir.Attention, ir.Attr{Attention: &c.attr, TF32: c.dtype == ir.F32 && c.half == ir.F16}, in...)
 }
 
 var (
@@ -128,6 +133,7 @@ func attendCases() []attendCase {
 				all = append(all, c)
 				n++
 			}
+			n++ // else a type would have few of the widths
 		}
 	}
 	return all
@@ -135,29 +141,51 @@ func attendCases() []attendCase {
 
 // attendTypes are those of an attention and of its operands before they were
 // widened.
-var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}}
+var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}, {ir.F32, ir.F16}}
 
 // TestAttends compares attention on units for matrices with the referee.
 func TestAttends(t *testing.T) {
-	target := targets[1]
-	d, err := launch.New(&backend{target: target}, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range attendCases() {
-		if testing.Short() && i%5 != 0 {
-			continue
+	for _, target := range targets {
+		d, err := launch.New(&backend{target: target}, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Run(c.String(), func(t *testing.T) {
-			cs := c.suiteCase()
-			kernels := kernelsOf(t, target, []*suite.Case{cs})
-			if !slices.ContainsFunc(kernels, func(k *entry.Kernel) bool { return k.Attended != nil }) {
-				t.Error("the attention does not run on units for matrices")
+		for i, c := range attendCases() {
+			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || testing.Short() && i%5 != 0 {
+				continue
 			}
-			if err := cs.Run(context.Background(), d, device.Options{Check: true}); err != nil {
-				t.Error(err)
+			t.Run(fmt.Sprint(target, " ", c), func(t *testing.T) {
+				cs := c.suiteCase()
+				kernels := kernelsOf(t, target, []*suite.Case{cs})
+				if !slices.ContainsFunc(kernels, func(k *entry.Kernel) bool { return k.Attended != nil }) {
+					t.Error("the attention does not run on units for matrices")
+				}
+				if err := cs.Run(context.Background(), d, device.Options{Check: true}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestAttendsInPrecision: of an attention in f32 what a precision rounds to bf16
+// and f16 runs on units for matrices, and nothing else. What was f16 before is
+// not, unless weights may lose digits.
+func TestAttendsInPrecision(t *testing.T) {
+	a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), ir.F16, flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 1, Keys: 1, Width: 32}, ir.AttentionAttr{Scale: 1})
+	for _, a.TF32 = range []bool{false, true} {
+		if units := len(targets[1].Shape().Attend(a)) > 0; units != a.TF32 {
+			t.Errorf("of widened f16, TF32 %v: on units for matrices %v", a.TF32, units)
+		}
+	}
+	c := attendCase{attr: ir.AttentionAttr{Scale: 0.3, Ragged: true}, dtype: ir.F32, half: ir.F32, width: 32, vWidth: 32, heads: 2, kvHeads: 2, sizes: raggedSizes, keys: suite.Ordinary, values: suite.Ordinary}
+	for _, target := range targets {
+		for precision, want := range map[ir.DType]bool{0: false, ir.TF32: false, ir.BF16: true, ir.F16: true} {
+			got := slices.ContainsFunc(kernelsIn(t, target, []*suite.Case{c.suiteCase()}, precision), func(k *entry.Kernel) bool { return k.Attended != nil })
+			if want = want && (target.SM >= 80 || precision == ir.F16); got != want {
+				t.Errorf("%v, precision %v: on units for matrices %v, want %v", target, precision, got, want)
 			}
-		})
+		}
 	}
 }
 
@@ -166,6 +194,7 @@ func TestAttends(t *testing.T) {
 func attended(t *testing.T, target ptx.Target, d ir.DType, rows int, s flattest.Attended, attr ir.AttentionAttr, change func(in [][]byte)) [][]byte {
 	t.Helper()
 	a, args := flattest.Attention(rand.New(rand.NewPCG(5, 0)), d, s, attr)
+	a.TF32 = d == ir.F16
 	change(args.Buffers)
 	shape := target.Shape()
 	i := slices.IndexFunc(shape.Attend(a), func(t entry.Tile) bool { return t.Rows == rows })
@@ -197,41 +226,103 @@ func rowsFrom(x []byte, n, rows, width int) []byte {
 // TestAttendsSameBits: no bit of a row depends on the tile, or on which rows
 // there are beside it, infinite values included that some of them do not see.
 func TestAttendsSameBits(t *testing.T) {
-	const left = 37 // rows left out, as many of each head
-	for _, attr := range []ir.AttentionAttr{{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 40}} {
-		for _, infinite := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%+v infinite %v", attr, infinite), func(t *testing.T) {
-				s := flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 150, Keys: 170, Width: 32}
-				change := func(in [][]byte) {
-					for key := 0; infinite && key < s.KVHeads*s.Keys; key += 23 { // some lanes of some keys
-						binary.LittleEndian.PutUint16(in[2][2*(key*s.Width+key%s.Width):], []uint16{0x7f80, 0xff80, 0x7fc0}[key%3])
-					}
-				}
-				want := attended(t, targets[1], ir.BF16, 128, s, attr, change)
-				for i, got := range attended(t, targets[1], ir.BF16, 64, s, attr, change) {
-					if !bytes.Equal(got, want[i]) {
-						t.Errorf("result %d depends on the tile", i)
-					}
-				}
-				some := s
-				some.Queries -= left
-				fewer := attended(t, targets[1], ir.BF16, 128, some, attr, func(in [][]byte) {
-					// The operands as above, but for the first rows of each head.
-					_, all := flattest.Attention(rand.New(rand.NewPCG(5, 0)), ir.BF16, s, attr)
-					copy(in[1], all.Buffers[1])
-					copy(in[2], all.Buffers[2])
-					change(in)
-					for head := range s.Heads {
-						copy(in[0][2*head*some.Queries*s.Width:], all.Buffers[0][2*(head*s.Queries+left)*s.Width:][:2*some.Queries*s.Width])
-					}
+	for _, on := range []struct {
+		target ptx.Target
+		dtype  ir.DType
+	}{{targets[1], ir.BF16}, {targets[0], ir.F16}} {
+		for _, attr := range []ir.AttentionAttr{{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 40}} {
+			for _, infinite := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%v %+v infinite %v", on.target, attr, infinite), func(t *testing.T) {
+					testSameBits(t, on.target, on.dtype, attr, infinite)
 				})
-				for i, width := range []int{s.Width, 1} {
-					if !bytes.Equal(fewer[i], rowsFrom(want[i], left, s.Queries, width)) {
-						t.Errorf("result %d depends on the rows beside it", i)
-					}
-				}
-			})
+			}
 		}
+	}
+}
+
+func testSameBits(t *testing.T, target ptx.Target, d ir.DType, attr ir.AttentionAttr, infinite bool) {
+	const left = 37 // rows left out, as many of each head
+	s := flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 150, Keys: 170, Width: 32}
+	special := map[ir.DType][]uint16{ir.BF16: {0x7f80, 0xff80, 0x7fc0}, ir.F16: {0x7c00, 0xfc00, 0x7e00}}[d]
+	change := func(in [][]byte) {
+		for key := 0; infinite && key < s.KVHeads*s.Keys; key += 23 { // some lanes of some keys
+			binary.LittleEndian.PutUint16(in[2][2*(key*s.Width+key%s.Width):], special[key%3])
+		}
+	}
+	want := attended(t, target, d, 128, s, attr, change)
+	for i, got := range attended(t, target, d, 64, s, attr, change) {
+		if !bytes.Equal(got, want[i]) {
+			t.Errorf("result %d depends on the tile", i)
+		}
+	}
+	some := s
+	some.Queries -= left
+	fewer := attended(t, target, d, 128, some, attr, func(in [][]byte) {
+		// The operands as above, but for the first rows of each head.
+		_, all := flattest.Attention(rand.New(rand.NewPCG(5, 0)), d, s, attr)
+		copy(in[1], all.Buffers[1])
+		copy(in[2], all.Buffers[2])
+		change(in)
+		for head := range s.Heads {
+			copy(in[0][2*head*some.Queries*s.Width:], all.Buffers[0][2*(head*s.Queries+left)*s.Width:][:2*some.Queries*s.Width])
+		}
+	})
+	for i, width := range []int{s.Width, 1} {
+		if !bytes.Equal(fewer[i], rowsFrom(want[i], left, s.Queries, width)) {
+			t.Errorf("result %d depends on the rows beside it", i)
+		}
+	}
+}
+
+// TestAttendsSmallWeights: where units know f16 alone, a weight far below the
+// greatest still counts as one, its value infinite or not; NaN comes through, and a
+// key that is not seen does not.
+func TestAttendsSmallWeights(t *testing.T) {
+	s := flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 3, Keys: 4, Width: 16}
+	// Scores of the keys for every query, and their values; the last key is seen by
+	// the last query alone.
+	scores := [4]float64{0, -12, -30, 0}
+	run := func(values [4]float64) []byte {
+		return attended(t, targets[0], ir.F16, 64, s, ir.AttentionAttr{Scale: 1, Causal: true}, func(in [][]byte) {
+			put := func(operand, row, lane int, v float64) {
+				bits, _ := ir.Bits(ir.F16, v)
+				binary.LittleEndian.PutUint16(in[operand][2*(row*s.Width+lane):], uint16(bits))
+			}
+			for operand := range 3 {
+				clear(in[operand])
+			}
+			for q := range s.Queries {
+				put(0, q, 0, 1)
+			}
+			for k := range s.Keys {
+				put(1, k, 0, scores[k])
+				for lane := range s.Width {
+					put(2, k, lane, values[k])
+				}
+			}
+		})[0]
+	}
+	result := func(b []byte, q int) float64 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*q*s.Width:])))
+	}
+	// Query 1 of 3 sees three of the four keys.
+	weights := [3]float64{1, math.Exp(-12), math.Exp(-30)}
+	sum := weights[0] + weights[1] + weights[2]
+	for _, values := range [][4]float64{{0, 60000, 0, 0}, {0, 0, 60000, 0}, {1, -60000, 60000, 7}, {0, 0x1p-20, 0, 0}} {
+		want := (weights[0]*values[0] + weights[1]*values[1] + weights[2]*values[2]) / sum
+		limit := 0x1p-10*(weights[1]*math.Abs(values[1])+math.Abs(values[0])) + 0x1p-39*(math.Abs(values[1])+math.Abs(values[2]))
+		if y := result(run(values), 1); !(math.Abs(y-want) <= limit*1.01) {
+			t.Errorf("values %v: %v, not %v within %v", values, y, want, limit)
+		}
+	}
+	for _, values := range [][4]float64{{0, 0, math.Inf(1), 0}, {0, 0, math.Inf(-1), 0}, {0, math.NaN(), 0, 0}} {
+		want := values[1] + values[2]
+		if y := result(run(values), 1); y != want && !(y != y && want != want) {
+			t.Errorf("values %v: %v, not %v", values, y, want)
+		}
+	}
+	if y := result(run([4]float64{0, 0, 0, math.Inf(1)}), 1); y != 0 {
+		t.Errorf("a key that is not seen makes %v", y)
 	}
 }
 

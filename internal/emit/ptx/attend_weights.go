@@ -35,8 +35,8 @@ func (a *attend) multiplyKeys() {
 	for k, q := range a.q {
 		for j := 0; j < len(a.score); j += 2 {
 			y := a.matrix4("", keys, 8*j*rowBytes(a.Width)+32*k)
-			a.mma("m16n8k16", a.half.String(), a.score[j], q, y[:2])
-			a.mma("m16n8k16", a.half.String(), a.score[j+1], q, y[2:])
+			a.mma16(a.score[j], q, y[:2])
+			a.mma16(a.score[j+1], q, y[2:])
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (a *attend) across(x, apart string) string {
 // it is 0, as the power of 2 beside the polynomial is.
 func (a *attend) exp2(x string) string {
 	const bias = 127
-	y := a.op(singles, "max.NaN.f32", x, constant(-bias/4.))
+	y := a.notBelow(x, -bias/4.)
 	const magic = 0x1.8p23
 	t := a.op(singles, "fma.rn.f32", y, constant(4), constant(magic+bias))
 	n := a.op(singles, "sub.rn.f32", constant(magic+bias), t)
@@ -230,8 +230,35 @@ func (a *attend) exp2(x string) string {
 	return a.op(singles, "mul.rn.f32", p, a.op(singles, "mov.b32", power))
 }
 
+// notBelow is x, or least where that is more; NaN stays.
+func (a *attend) notBelow(x string, least float64) string {
+	if a.target.SM >= 80 {
+		return a.op(singles, "max.NaN.f32", x, constant(least))
+	}
+	return a.op(singles, "selp.f32", constant(least), x, a.op(predicates, "setp.lt.f32", x, constant(least)))
+}
+
 // weights are those of 16 keys as factors of values: of an instruction or of two.
 type weights [][]string
+
+// Where units know f16 alone, weights are that, times scaled, below the greatest f16
+// for the greatest weight. What is below leastScaled then is that, but for 0, as an
+// infinite value makes the sum infinite: 2^-39 of the greatest.
+const (
+	scaled      = 0x1p15
+	leastScaled = 0x1p-24
+)
+
+// shortPair is two weights in f16.
+func (a *attend) shortPair(low, high string) string {
+	var h [2]string
+	for i, w := range [2]string{low, high} {
+		some := a.op(predicates, "setp.neu.f32", w, constant(0))
+		x := a.notBelow(a.op(singles, "mul.rn.f32", w, constant(scaled)), leastScaled)
+		h[i] = a.op(halves, "cvt.rn.f16.f32", a.op(singles, "selp.f32", x, constant(0), some))
+	}
+	return a.op(words, "mov.b32", "{"+h[0]+", "+h[1]+"}")
+}
 
 // pack rounds weights to bf16. Those of f16 would have no digits left below 2^-24:
 // they multiply as TF32, whose exponents are those of f32 and which holds all
@@ -240,11 +267,14 @@ func (a *attend) pack() []weights {
 	var all []weights
 	for i := 0; i < len(a.score); i += 2 {
 		x, y := a.score[i], a.score[i+1]
-		if a.half == ir.F16 {
+		if a.half == ir.F16 && a.target.SM >= 80 {
 			all = append(all, weights{a.cut(x), a.cut(y)})
 			continue
 		}
 		pair := func(low, high string) string { return a.op(words, "cvt.rn.bf16x2.f32", high, low) }
+		if a.half == ir.F16 {
+			pair = a.shortPair
+		}
 		all = append(all, weights{{pair(x[0], x[1]), pair(x[2], x[3]), pair(y[0], y[1]), pair(y[2], y[3])}})
 	}
 	return all
@@ -261,8 +291,8 @@ func (a *attend) cut(w [4]string) (all []string) {
 
 // times adds weighted values of 16 keys and 8 lanes to a sum.
 func (a *attend) times(sum [4]string, w weights, y []string) {
-	if a.half == ir.BF16 {
-		a.mma("m16n8k16", "bf16", sum, w[0], y)
+	if len(w) == 1 {
+		a.mma16(sum, w[0], y)
 		return
 	}
 	for i, r := range y {

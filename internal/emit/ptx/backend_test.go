@@ -115,6 +115,7 @@ func (r *recording) Run() error {
 	for i, l := range r.launches {
 		err := r.functions[i].Launch(context.Background(), ptxsim.Launch{
 			Grid: [3]uint32{uint32(l.Groups), 1, 1}, Block: [3]uint32{uint32(l.Items), 1, 1}, Args: r.args[i], Memory: &r.p.b.memory,
+			Shared: r.p.b.target.Dynamic(l.Kernel),
 		})
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestFewRowsRegisters(t *testing.T) {
 	for _, a := range architectures {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			target, err := ptx.TargetFor(a.major, a.minor)
+			target, err := ptx.TargetFor(a.major, a.minor, a.driver)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,6 +67,13 @@ func gemm(target ptx.Target, d ir.DType) *entry.Kernel {
 	return target.Shape().Gemm("k", g)
 }
 
+// gemmTF32 is gemm of f32 that may be rounded.
+func gemmTF32(target ptx.Target, d ir.DType) *entry.Kernel {
+	g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), d, flattest.Sizes{Batch: 1, Rows: 5, Cols: 100, K: 600}, false)
+	g.TF32 = true
+	return target.Shape().Gemm("k", g)
+}
+
 // TestGolden shows what kernels of all kinds become; -update writes the files
 // anew.
 func TestGolden(t *testing.T) {
@@ -79,6 +86,7 @@ func TestGolden(t *testing.T) {
 		{"softmax", ampere, loops(t, ampere, softmax)},
 		{"integers", ampere, loops(t, ampere, integers)},
 		{"product_bf16_sm80", ampere, gemm(ampere, ir.BF16)},
+		{"product_tf32_sm80", ampere, gemmTF32(ampere, ir.F32)},
 		{"product_i8_sm75", turing, gemm(turing, ir.I8)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,14 +118,18 @@ func TestInstructions(t *testing.T) {
 	for _, c := range []struct {
 		target ptx.Target
 		dtype  ir.DType
+		gemm   func(ptx.Target, ir.DType) *entry.Kernel
 		want   map[string]int
 	}{
-		{targets[1], ir.BF16, map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 64, "ldmatrix.sync": 24, "cp.async.cg": 8}},
-		{targets[0], ir.F16, map[string]int{"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32": 128, "ldmatrix.sync": 24, "cp.async": 0, "ld.global.nc.v4": 8}},
-		{targets[1], ir.I8, map[string]int{"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32": 32, "ldmatrix.sync": 12}}, // Y lies by columns: no bytes can be copied as they are
-		{targets[0], ir.BF16, map[string]int{"mma.sync": 0}},
+		{targets[1], ir.BF16, gemm, map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 64, "ldmatrix.sync": 24, "cp.async.cg": 8}},
+		{targets[0], ir.F16, gemm, map[string]int{"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32": 128, "ldmatrix.sync": 24, "cp.async": 0, "ld.global.nc.v4": 8}},
+		{targets[1], ir.I8, gemm, map[string]int{"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32": 32, "ldmatrix.sync": 12}}, // Y lies by columns: no bytes can be copied as they are
+		{targets[0], ir.BF16, gemm, map[string]int{"mma.sync": 0}},
+		// X lies by k in the loop that copies, both in the other.
+		{targets[1], ir.F32, gemmTF32, map[string]int{"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32": 64, "cvt.rna.tf32.f32": 96, "ldmatrix.sync": 20, "ld.shared.b32": 16, "cp.async.cg": 8}},
+		{targets[0], ir.F32, gemmTF32, map[string]int{"mma.sync": 0, "tf32": 0}},
 	} {
-		p, err := ptx.Write(c.target, []*entry.Kernel{gemm(c.target, c.dtype)})
+		p, err := ptx.Write(c.target, []*entry.Kernel{c.gemm(c.target, c.dtype)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,12 +141,16 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// GPUs that are too old are refused.
-func TestRefuses(t *testing.T) {
-	if _, err := ptx.TargetFor(7, 0); err == nil {
-		t.Error("no error for compute capability 7.0")
-	}
-	if target, err := ptx.TargetFor(9, 0); err != nil || target != targets[1] {
-		t.Errorf("%v, %v for compute capability 9.0", target, err)
+// GPUs that are too old are refused; what an older driver does not take is not
+// written for it, nor what a newer GPU does not run.
+func TestTargetFor(t *testing.T) {
+	for _, c := range []struct{ major, minor, driver, want int }{
+		{7, 0, 12040, 0}, {7, 5, 12040, 75}, {8, 0, 12040, 80}, {8, 9, 12040, 80},
+		{9, 0, 12000, 90}, {9, 0, 13000, 90}, {9, 0, 11080, 80}, {10, 0, 12080, 80}, {12, 0, 13000, 80},
+	} {
+		target, err := ptx.TargetFor(c.major, c.minor, c.driver)
+		if err != nil != (c.want == 0) || target.SM != c.want {
+			t.Errorf("%+v: %v, %v", c, target, err)
+		}
 	}
 }

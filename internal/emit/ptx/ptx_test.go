@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,7 +19,7 @@ import (
 )
 
 // targets are those that kernels differ for.
-var targets = []ptx.Target{{SM: 75}, {SM: 80}}
+var targets = []ptx.Target{{SM: 75}, {SM: 80}, {SM: 90}}
 
 // run executes k for t by the interpreter of PTX.
 func run(t ptx.Target, k *entry.Kernel, l *flattest.Launch) error {
@@ -26,9 +27,14 @@ func run(t ptx.Target, k *entry.Kernel, l *flattest.Launch) error {
 	if err != nil {
 		return err
 	}
-	m, err := ptxsim.Load(p.Source)
+	return runText(t, k, l, p.Source)
+}
+
+// runText executes k as a text has it.
+func runText(t ptx.Target, k *entry.Kernel, l *flattest.Launch, text string) error {
+	m, err := ptxsim.Load(text)
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, p.Source)
+		return fmt.Errorf("%w\n%s", err, text)
 	}
 	f, err := m.Function(k.Entry)
 	if err != nil {
@@ -48,10 +54,10 @@ func run(t ptx.Target, k *entry.Kernel, l *flattest.Launch) error {
 		args = binary.LittleEndian.AppendUint64(args, v)
 	}
 	err = f.Launch(context.Background(), ptxsim.Launch{
-		Grid: [3]uint32{uint32(l.Groups), 1, 1}, Block: [3]uint32{uint32(l.Items), 1, 1}, Args: args, Memory: &memory,
+		Grid: [3]uint32{uint32(l.Groups), 1, 1}, Block: [3]uint32{uint32(l.Items), 1, 1}, Shared: t.Dynamic(k), Args: args, Memory: &memory,
 	})
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, p.Source)
+		return fmt.Errorf("%w\n%s", err, text)
 	}
 	return nil
 }
@@ -125,7 +131,7 @@ func TestProducts(t *testing.T) {
 					rng := rand.New(rand.NewPCG(7, 0))
 					for i, s := range productSizes {
 						if (i < 4 || i == 6 || d.Size() <= 2) && (i == 3 || i == 6 || !testing.Short()) {
-							testProduct(t, rng, target, d, s, turned)
+							testProduct(t, rng, target, d, s, turned, false)
 						}
 					}
 				})
@@ -134,26 +140,58 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turned bool) {
-	g, a := flattest.Gemm(rng, d, s, turned)
-	if d == ir.F16 || d == ir.BF16 {
-		for _, b := range a.Buffers[:2] {
-			for i := 0; i < len(b); i += 2 {
-				bits, _ := ir.Bits(d, float64(rng.IntN(9)-4))
-				binary.LittleEndian.PutUint16(b[i:], uint16(bits))
+// TestProductsTF32 does the same for those of f32 that may be rounded: whole
+// numbers that have few digits are not.
+func TestProductsTF32(t *testing.T) {
+	for _, target := range targets {
+		for _, turned := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v turned %v", target, turned), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(7, 1))
+				for i, s := range productSizes {
+					if i == 3 || i == 6 || !testing.Short() {
+						testProduct(t, rng, target, ir.F32, s, turned, true)
+					}
+				}
+			})
+		}
+	}
+}
+
+// testProduct compares one product. whole has operands of f32 be whole numbers,
+// and lets them be rounded to TF32; those of f16 and bf16 always are.
+func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turned, whole bool) {
+	t.Helper()
+	testLying(t, rng, target, d, s, turned, turned, whole)
+}
+
+// testLying is testProduct, with a way to lie for each operand. It gives the kernel.
+func testLying(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turnedX, turnedY, whole bool) *entry.Kernel {
+	t.Helper()
+	g, a := flattest.GemmLying(rng, d, s, turnedX, turnedY)
+	if g.TF32 = whole; whole || d == ir.F16 || d == ir.BF16 {
+		for operand, b := range a.Buffers[:2] {
+			for i := 0; i < len(b); i += d.Size() {
+				v := float64(rng.IntN(9) - 4)
+				if whole && operand == 0 { // all digits of TF32, as many as leave sums exact
+					v = math.Ldexp(float64(rng.IntN(4095)-2047), -14)
+				}
+				bits, _ := ir.Bits(d, v)
+				for j := range d.Size() {
+					b[i+j] = byte(bits >> (8 * j))
+				}
 			}
 		}
 	}
 	k := target.Shape().Tiled("product", g)
 	want := slices.Clone(a.Buffers[2])
 	if d == ir.F32 || d == ir.F64 {
-		whole := *a
-		whole.Buffers = [][]byte{a.Buffers[0], a.Buffers[1], want}
-		if err := loop.Interpret(k.Work, &whole); err != nil {
+		meant := *a
+		meant.Buffers = [][]byte{a.Buffers[0], a.Buffers[1], want}
+		if err := loop.Interpret(k.Work, &meant); err != nil {
 			t.Fatal(err)
 		}
 	} else {
-		exactProduct(d, s, turned, a.Buffers, want)
+		exactProduct(d, s, turnedX, turnedY, a.Buffers, want)
 	}
 	a.End = flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
 	b, err := flattest.Bind(k, a, 1, 1)
@@ -169,10 +207,11 @@ func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s 
 			t.Fatalf("%+v: element %d differs", s, i/d.Size())
 		}
 	}
+	return k
 }
 
 // exactProduct multiplies matrices of whole numbers.
-func exactProduct(d ir.DType, s flattest.Sizes, turned bool, in [][]byte, out []byte) {
+func exactProduct(d ir.DType, s flattest.Sizes, turnedX, turnedY bool, in [][]byte, out []byte) {
 	bits := func(b []byte, i int) (v uint64) {
 		for j := range d.Size() {
 			v |= uint64(b[i*d.Size()+j]) << (8 * j)
@@ -190,8 +229,11 @@ func exactProduct(d ir.DType, s flattest.Sizes, turned bool, in [][]byte, out []
 		sum := int64(0)
 		for k := range s.K {
 			x, y := (batch*s.Rows+row)*s.K+k, (batch*s.K+k)*s.Cols+col
-			if turned {
-				x, y = (batch*s.K+k)*s.Rows+row, (batch*s.Cols+col)*s.K+k
+			if turnedX {
+				x = (batch*s.K+k)*s.Rows + row
+			}
+			if turnedY {
+				y = (batch*s.Cols+col)*s.K + k
 			}
 			sum += number(in[0], x) * number(in[1], y)
 		}

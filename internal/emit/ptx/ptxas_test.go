@@ -24,7 +24,8 @@ import (
 var architectures = []struct {
 	name         string
 	major, minor int
-}{{"sm_75", 7, 5}, {"sm_80", 8, 0}, {"sm_86", 8, 6}, {"sm_89", 8, 9}, {"sm_90a", 9, 0}}
+	driver       int
+}{{"sm_75", 7, 5, 12040}, {"sm_80", 8, 0, 12040}, {"sm_86", 8, 6, 12040}, {"sm_89", 8, 9, 12040}, {"sm_90a", 9, 0, 12040}}
 
 // assembler finds NVIDIA's ptxas.
 func assembler(t *testing.T) string {
@@ -78,6 +79,11 @@ func (c *collector) Build(*launch.Code) (launch.Program, error) { return &progra
 
 // kernelsOf are those of cases.
 func kernelsOf(t *testing.T, target ptx.Target, cases []*suite.Case) []*entry.Kernel {
+	return kernelsIn(t, target, cases, 0)
+}
+
+// kernelsIn are those of cases in a precision.
+func kernelsIn(t *testing.T, target ptx.Target, cases []*suite.Case, precision ir.DType) []*entry.Kernel {
 	c := &collector{backend: backend{target: target}}
 	d, err := launch.New(c, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
 	if err != nil {
@@ -88,7 +94,7 @@ func kernelsOf(t *testing.T, target ptx.Target, cases []*suite.Case) []*entry.Ke
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := d.CompileGraph(context.Background(), g, device.Options{})
+		m, err := d.CompileGraph(context.Background(), g, device.Options{Precision: precision})
 		if err != nil {
 			t.Fatalf("%s: %v", cs.Name, err)
 		}
@@ -143,13 +149,13 @@ func TestAssembles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, a := range some {
-		target, err := ptx.TargetFor(a.major, a.minor)
+		target, err := ptx.TargetFor(a.major, a.minor, a.driver)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, p := range programs[target] {
 			if i%4 != 0 && (a.name == "sm_86" || a.name == "sm_89") {
-				continue // the same text as for sm_80 and sm_90a
+				continue // the same text as for sm_80
 			}
 			t.Run(fmt.Sprint(a.name, "/", i), func(t *testing.T) {
 				t.Parallel()
@@ -175,7 +181,7 @@ func TestRegisters(t *testing.T) {
 	for _, a := range architectures {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			target, err := ptx.TargetFor(a.major, a.minor)
+			target, err := ptx.TargetFor(a.major, a.minor, a.driver)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,15 +219,29 @@ func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
 			}
 		}
 	}
+	for _, turned := range []bool{false, true} {
+		for _, k := range []int{384, 1024} {
+			g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), ir.F32, flattest.Sizes{Batch: 2, Rows: 5, Cols: 128, K: k}, turned)
+			g.TF32 = true
+			products = append(products, target.Shape().Gemm(fmt.Sprintf("gemm_tf32_%d_turned_%v", k, turned), g))
+		}
+	}
 	for _, d := range []ir.DType{ir.F32, ir.BF16, ir.F16} {
 		for _, width := range []int{64, 80, 128} {
 			for _, causal := range []bool{false, true} {
 				s := flattest.Attended{Batch: 1, Heads: 4, KVHeads: 2, Queries: 1, Keys: 1, Width: width}
 				a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), d, s, ir.AttentionAttr{Scale: 1, Causal: causal})
-				if d == ir.F16 { // units for matrices take it as it is alone
-					a.DType = d
-				}
+				a.TF32 = d == ir.F16 // else units for matrices take it as it is alone
 				products = append(products, target.Shape().Attention(fmt.Sprintf("attention_%v_%d_causal_%v", d, width, causal), a))
+				if d == ir.F16 {
+					whole := *a
+					whole.DType = d
+					products = append(products, target.Shape().Attention(fmt.Sprintf("attention_whole_%v_%d_causal_%v", d, width, causal), &whole))
+				}
+				if d == ir.F32 {
+					g, _ := flattest.AttentionGrad(rand.New(rand.NewPCG(1, 0)), d, s, ir.AttentionAttr{Scale: 1, Causal: causal})
+					products = append(products, target.Shape().AttentionGrad(fmt.Sprintf("attentiongrad_%v_%d_causal_%v", d, width, causal), g))
+				}
 			}
 		}
 	}

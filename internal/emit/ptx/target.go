@@ -7,30 +7,42 @@ import (
 )
 
 // Target is a generation of GPUs, by its compute capability: 75, 80, 86, 89,
-// 90. A driver translates a program for an older one than the GPU is.
+// 90. A driver translates a program for an older one than the GPU is; but one for
+// 90 is for GPUs of 9.0 alone.
 type Target struct{ SM int }
 
 // oldest is the first generation that kernels are written for.
 const oldest = 75
 
-// TargetFor is what to write for a GPU of a compute capability: the oldest
-// target that has what kernels use, as older drivers take it too.
-func TargetFor(major, minor int) (Target, error) {
+// groupsDriver is the CUDA whose drivers take version 8.0 of the language.
+const groupsDriver = 12000
+
+// TargetFor is what to write for a GPU of a compute capability, with a driver of
+// that CUDA, 12040 for 12.4: the oldest target that has what kernels use, as older
+// drivers take it too.
+func TargetFor(major, minor, driver int) (Target, error) {
 	switch sm := 10*major + minor; {
 	case sm < oldest:
 		return Target{}, fmt.Errorf("ptx: compute capability %d.%d is older than 7.5, the oldest that kernels are written for", major, minor)
 	case sm < 80:
 		return Target{75}, nil
+	case sm == 90 && driver >= groupsDriver:
+		return Target{90}, nil
 	}
 	return Target{80}, nil
 }
 
 // String is the target's name in a program.
-func (t Target) String() string { return fmt.Sprint("sm_", t.SM) }
+func (t Target) String() string {
+	if t.SM == 90 {
+		return "sm_90a" // wgmma is of this generation alone
+	}
+	return fmt.Sprint("sm_", t.SM)
+}
 
 // Version is that of the language which first had what kernels for t use: 6.5
 // has ldmatrix and products of f16 (CUDA 10.2), 7.0 bf16 and asynchronous copies
-// (CUDA 11.0).
+// (CUDA 11.0), 8.0 products by groups of warps (CUDA 12.0).
 func (t Target) Version() string {
 	switch {
 	case t.SM < 80:
@@ -39,8 +51,10 @@ func (t Target) Version() string {
 		return "7.0"
 	case t.SM < 89:
 		return "7.1"
+	case t.SM < 90:
+		return "7.8"
 	}
-	return "7.8"
+	return "8.0"
 }
 
 const (
@@ -65,7 +79,7 @@ const (
 
 // Shape is what kernels for t look like.
 func (t Target) Shape() entry.Shape {
-	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Product: t.product, Attend: t.attends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Product: t.product, Usual: t.usualProduct, Half: true, Attend: t.attends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
 }
 
 // blocks is how many blocks an SM has to have room for at least. To have more
@@ -73,7 +87,7 @@ func (t Target) Shape() entry.Shape {
 // totals beside their sums leave enough for two, of which one multiplies while
 // the other finishes. Before 8.0 an SM has shared memory for one.
 func (t Target) blocks(k *entry.Kernel) int {
-	if k.Gemm == nil || t.SM < 80 {
+	if k.Gemm == nil || t.SM < 80 || t.Dynamic(k) > 0 {
 		return 1
 	}
 	m, units := t.matrices(k.Gemm)

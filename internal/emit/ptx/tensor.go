@@ -38,10 +38,16 @@ type matrices struct {
 	size  int        // bytes of an element
 	sums  file
 	fma   bool // without units for matrices: see single.go
+	tf32  bool // f32 that is rounded when it is in registers: see tensor_tf32.go
 }
 
 // wideRow is the bytes of shared memory for one k.
-func (m matrices) wideRow() int { return m.size*tensorWide + 16 }
+func (m matrices) wideRow() int {
+	if m.tf32 {
+		return tf32Row
+	}
+	return m.size*tensorWide + 16
+}
 
 // matrices tells whether t has units for g.
 func (t Target) matrices(g *template.Gemm) (matrices, bool) {
@@ -56,6 +62,8 @@ func (t Target) matrices(g *template.Gemm) (matrices, bool) {
 	case !ct.IsFloat() && ct.Size() == 4 && isByte(x) && isByte(y):
 		kind := func(d ir.DType) string { return map[bool]string{false: "s8", true: "u8"}[d.IsUnsigned()] }
 		m.kinds, m.sums = kind(x)+"."+kind(y), words
+	case g.TF32 && t.SM >= 80:
+		m = matrices{x: g.X, y: g.Y, kinds: "tf32.tf32", size: 4, sums: singles, tf32: true}
 	default:
 		return m, false
 	}
@@ -76,6 +84,14 @@ func narrow(e *loop.Expr) *loop.Expr {
 // roundings of their own, so that there is one tile for those that t has units
 // for.
 func (t Target) product(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
+	if m, ok := t.matrices(g); ok && t.groups(g, m) {
+		return entry.Product(name, g, wgmmaItems, wgmmaTile)
+	}
+	return t.usualProduct(name, g, tile)
+}
+
+// usualProduct is that of a product that no group of warps multiplies.
+func (t Target) usualProduct(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
 	if _, ok := t.matrices(g); ok {
 		return entry.Product(name, g, tensorItems, tensorTile)
 	}
@@ -107,6 +123,10 @@ type tensor struct {
 // Multiply: see flat.Multiplier.
 func (b *builder) Multiply(block *flat.Block) {
 	m, ok := b.target.matrices(block.Gemm)
+	if b.target.Dynamic(b.kernel) > 0 {
+		b.multiplyGroups(block, m)
+		return
+	}
 	if !ok {
 		m = matrices{x: block.Gemm.X, y: block.Gemm.Y, size: 4, sums: singles, fma: true}
 	}
@@ -266,10 +286,10 @@ func (t *tensor) multiply(stage string, deepX, deepY bool) {
 		var x [warpRows / 16][]string
 		var y [warpCols / 8][]string
 		for i := range x {
-			x[i] = t.matrix4(turned(deepX), xs, t.matrixAt(deepX, i, s))
+			x[i] = t.four16(deepX, xs, t.matrixAt(deepX, i, s), false)
 		}
 		for j := 0; j < len(y); j += 2 {
-			r := t.matrix4(turned(deepY), ys, t.matrixAt(deepY, j/2, s)+operandLen)
+			r := t.four16(deepY, ys, t.matrixAt(deepY, j/2, s)+operandLen, true)
 			y[j], y[j+1] = r[:2], r[2:]
 		}
 		for i := range x {
@@ -280,10 +300,22 @@ func (t *tensor) multiply(stage string, deepX, deepY bool) {
 	}
 }
 
+// four16 loads four matrices, 16 rows or columns by a step: along these first, or
+// along k.
+func (t *tensor) four16(deep bool, base string, offset int, depthFirst bool) []string {
+	if t.tf32 {
+		return t.fourTF32(deep, base, offset, depthFirst)
+	}
+	return t.matrix4(turned(deep), base, offset)
+}
+
 // first is where in a stage the row begins that a lane names to ldmatrix: that of
 // the matrix lane/8 of four, which make 16 rows or columns by stepBytes of k.
 // Those of X follow each other along rows first, those of Y along k.
 func (t *tensor) first(deep bool, from string, depthFirst bool) string {
+	if t.tf32 && !deep {
+		return t.firstTF32(from)
+	}
 	low := t.op(words, "and.b32", t.lane, "7")
 	second := t.op(words, "and.b32", t.op(words, "shr.u32", t.lane, "3"), "1")
 	fourth := t.op(words, "shr.u32", t.lane, "4")
@@ -305,7 +337,7 @@ func (t *tensor) matrixAt(deep bool, i, step int) int {
 	if deep {
 		return 16*i*deepRow + step*stepBytes
 	}
-	return 16*i*2 + step*stepBytes/2*t.wideRow()
+	return 16*i*t.size + step*stepBytes/t.size*t.wideRow()
 }
 
 // turned is what ldmatrix is told of matrices whose rows are not by k.
@@ -326,6 +358,8 @@ func (t *tensor) mma(sum [4]string, x, y []string) {
 			sums, strings.Join(a, ", "), strings.Join(b, ", "), sums)
 	}
 	switch {
+	case t.tf32:
+		one("m16n8k8", sum[:], x, y)
 	case t.target.SM >= 80 && t.size == 2:
 		one("m16n8k16", sum[:], x, y)
 	case t.target.SM >= 80:

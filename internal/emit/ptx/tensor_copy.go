@@ -39,18 +39,23 @@ func (t *tensor) copies(o *tensorOperand, deep bool) (f fill, multiple string) {
 // turns tells whether shared memory has the other order than memory.
 func (c *copying) turns() bool { return c.deep && c.fma }
 
+// origin is where an operand begins and how far its rows lie apart, in bytes, by
+// k if deep; multiple as in copies.
+func (t *tensor) origin(o *tensorOperand, deep bool) (begin, stride, multiple string) {
+	base := t.memory[t.block.Memory(o.param).ID].base
+	begin = t.op(longs, "add.u64", base, t.bytes(t.block.Value(o.base)))
+	apart, length := o.along, t.block.Depth // rows or columns from each other, and how long each is
+	if !deep {
+		apart, length = o.byK, o.size
+	}
+	stride = t.bytes(t.block.Value(apart))
+	return begin, stride, t.op(longs, "or.b64", t.op(longs, "or.b64", begin, stride), t.bytes(length))
+}
+
 // places finds where copies begin and end, and multiple as in copies.
 func (c *copying) places(o *tensorOperand) (multiple string) {
 	t := c.tensor
-	base := t.memory[t.block.Memory(o.param).ID].base
-	begin := t.op(longs, "add.u64", base, t.bytes(t.block.Value(o.base)))
-	apart, length := o.along, t.block.Depth // rows or columns from each other, and how long each is
-	if !c.deep {
-		apart, length = o.byK, o.size
-	}
-	stride := t.bytes(t.block.Value(apart))
-	multiple = t.op(longs, "or.b64", t.op(longs, "or.b64", begin, stride), t.bytes(length))
-
+	begin, stride, multiple := t.origin(o, c.deep)
 	perRow := stageBytes / 16 // copies
 	rowLen := deepRow
 	c.step = fmt.Sprint(stageBytes)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // operand is X or Y of a product on units for matrices.
@@ -20,23 +21,28 @@ type tensorOperand struct {
 	size       flat.Value // rows or columns in all
 }
 
-func (t *tensor) operandX() *tensorOperand {
-	g := *t.block.Gemm
-	g.X = t.x
+// operandX is X of g, but for what depends on the block.
+func (m matrices) operandX(g template.Gemm) *tensorOperand {
+	g.X = m.x
 	p, ok := g.PlainX()
-	o := &tensorOperand{e: t.x, v: g.Row, from: t.block.Row0, to: t.block.Row1, turned: g.TurnedX(),
-		plain: ok, param: p.Param, base: p.Base, along: p.Row, byK: p.Col}
-	o.size = t.block.Value(loop.SizeOf(g.Rows))
+	return &tensorOperand{e: m.x, v: g.Row, turned: g.TurnedX(), plain: ok, param: p.Param, base: p.Base, along: p.Row, byK: p.Col}
+}
+
+func (m matrices) operandY(g template.Gemm) *tensorOperand {
+	g.Y = m.y
+	p, ok := g.PlainY()
+	return &tensorOperand{e: m.y, v: g.Col, turned: !ok || p.Col.IsInt(1), plain: ok, param: p.Param, base: p.Base, along: p.Col, byK: p.Row}
+}
+
+func (t *tensor) operandX() *tensorOperand {
+	o := t.matrices.operandX(*t.block.Gemm)
+	o.from, o.to, o.size = t.block.Row0, t.block.Row1, t.block.Value(loop.SizeOf(t.block.Gemm.Rows))
 	return o
 }
 
 func (t *tensor) operandY() *tensorOperand {
-	g := *t.block.Gemm
-	g.Y = t.y
-	p, ok := g.PlainY()
-	o := &tensorOperand{e: t.y, v: g.Col, from: t.block.Col0, to: t.block.Col1, turned: !ok || p.Col.IsInt(1),
-		plain: ok, param: p.Param, base: p.Base, along: p.Col, byK: p.Row}
-	o.size = t.block.Value(loop.SizeOf(g.Cols))
+	o := t.matrices.operandY(*t.block.Gemm)
+	o.from, o.to, o.size = t.block.Col0, t.block.Col1, t.block.Value(loop.SizeOf(t.block.Gemm.Cols))
 	return o
 }
 
@@ -84,7 +90,7 @@ func (t *tensor) anyY() fill { return t.elements(t.operandY()) }
 func (t *tensor) elements(o *tensorOperand) fill {
 	perStage := stageBytes / t.size // values of k
 	kind, of := map[int]string{1: "u8", 2: "u16", 4: "f32"}[t.size], flat.I32
-	if t.fma {
+	if t.size == 4 {
 		of = flat.F32
 	}
 	low := func(x string, n int) string { return t.op(words, "and.b32", x, fmt.Sprint(n-1)) }

@@ -25,6 +25,9 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	p := &Program{}
 	var s strings.Builder
 	fmt.Fprintf(&s, ".version %s\n.target %v\n.address_size 64\n", t.Version(), t)
+	if t.SM >= 90 {
+		fmt.Fprintf(&s, ".extern .shared .align %d .b8 %s[];\n", matrixAlign, dynamicShared)
+	}
 	for _, k := range kernels {
 		args := flat.Args(k)
 		b := newBuilder(t, k, len(args))

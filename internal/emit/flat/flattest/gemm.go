@@ -15,6 +15,11 @@ type Sizes struct{ Batch, Rows, Cols, K int }
 // arguments. The number of rows is a symbol; turned says that both operands lie
 // the other way round.
 func Gemm(rng *rand.Rand, d ir.DType, s Sizes, turned bool) (*template.Gemm, *loop.Args) {
+	return GemmLying(rng, d, s, turned, turned)
+}
+
+// GemmLying is Gemm, with a way to lie for each operand.
+func GemmLying(rng *rand.Rand, d ir.DType, s Sizes, turnedX, turnedY bool) (*template.Gemm, *loop.Args) {
 	rows := ir.Sym("n", 0, 4096)
 	g := &template.Gemm{Name: "product", DType: d, BatchSize: ir.N(s.Batch), Rows: rows, Cols: ir.N(s.Cols), K: ir.N(s.K),
 		Batch: &loop.Var{Name: "b"}, Row: &loop.Var{Name: "m"}, Col: &loop.Var{Name: "n"}, Inner: &loop.Var{Name: "k"}, Acc: &loop.Local{Name: "acc", DType: d}}
@@ -25,8 +30,11 @@ func Gemm(rng *rand.Rand, d ir.DType, s Sizes, turned bool) (*template.Gemm, *lo
 	}
 	k, cols := ir.N(s.K), ir.N(s.Cols)
 	x, y := at(g.Row, g.Inner, rows, k), at(g.Inner, g.Col, k, cols)
-	if turned {
-		x, y = at(g.Inner, g.Row, k, rows), at(g.Col, g.Inner, cols, k)
+	if turnedX {
+		x = at(g.Inner, g.Row, k, rows)
+	}
+	if turnedY {
+		y = at(g.Col, g.Inner, cols, k)
 	}
 	g.X, g.Y = loop.Load(0, d, x, nil), loop.Load(1, d, y, nil)
 	value := g.Acc.Ref()

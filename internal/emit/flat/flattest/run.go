@@ -55,6 +55,7 @@ type memories struct{ cells [][]cell }
 type cell struct {
 	writer, reader access
 	several        bool // readers, since the reader's epoch began
+	constant       bool // it was read as memory that nobody writes to
 }
 
 // access is by work-item-1 of all groups, 0 for none, when so many barriers of its
@@ -289,6 +290,12 @@ func (r *run) load(s *step, item int) (uint64, error) {
 		return a.data[at], r.read(&a.cells[at], item, r.nearEpoch, true)
 	}
 	r.l.Read += m.dtype.Size()
+	if c := &r.far.cells[buffer][at]; m.access == flat.ReadOnly {
+		if c.writer.who != 0 {
+			return 0, errors.New("memory that nobody writes to was written")
+		}
+		c.constant = true
+	}
 	if err := r.read(&r.far.cells[buffer][at], item, r.farEpoch, m.access == flat.Exchanged); err != nil {
 		return 0, err
 	}
@@ -311,6 +318,9 @@ func (r *run) store(s *step, item int) error {
 	}
 	if m.access == flat.ReadOnly {
 		return errors.New("the memory is read only")
+	}
+	if r.far.cells[buffer][at].constant {
+		return errors.New("memory that nobody writes to is written")
 	}
 	var word [8]byte
 	binary.LittleEndian.PutUint64(word[:], x)

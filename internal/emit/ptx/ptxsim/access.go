@@ -131,12 +131,15 @@ func (d *decoder) element(name, kind string, load bool, a *access) (int, error) 
 }
 
 // find is the bytes of global memory at an address; nil after a failure.
-func (a *access) find(w *warp, lane int, address uint64, n int) []byte {
+func (a *access) find(w *warp, lane int, address uint64, n int, write bool) []byte {
 	r := &w.b.seen[a.memory]
 	at := address - r.base
 	if at >= uint64(len(r.data)) {
 		*r = w.b.l.Memory.find(address)
 		at = address - r.base
+		if w.b.l.Uses != nil {
+			w.b.l.Uses(r.base, write)
+		}
 	}
 	switch {
 	case at > uint64(len(r.data)) || uint64(n) > uint64(len(r.data))-at:
@@ -169,7 +172,7 @@ func (a *access) bytes(w *warp, lane int, write bool) []byte {
 	address := w.rows[a.base][lane] + a.offset
 	switch a.space {
 	case "global":
-		return a.find(w, lane, address, n)
+		return a.find(w, lane, address, n, write)
 	case "local":
 		return a.own(w, lane, address, n)
 	}
@@ -178,9 +181,9 @@ func (a *access) bytes(w *warp, lane int, write bool) []byte {
 	if err == nil {
 		thread := int32(w.number*lanes + lane)
 		if write {
-			err = s.write(at, n, thread)
+			err = s.write(at, n, w, thread)
 		} else {
-			err = s.read(at, n, thread)
+			err = s.read(at, n, w, thread)
 		}
 	}
 	if err != nil {

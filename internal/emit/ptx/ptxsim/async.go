@@ -87,10 +87,10 @@ func (d *decoder) beginCopy(x *instruction, s *step) (run, error) {
 				return
 			case read == 0: // nothing is read, wherever it is
 			case read&(read-1) == 0:
-				c.from = from.find(w, lane, address, int(read))
+				c.from = from.find(w, lane, address, int(read), false)
 			default:
-				if c.from = from.find(w, lane, address, 1); c.from != nil {
-					c.from = from.find(w, lane, address+read-1, 1)
+				if c.from = from.find(w, lane, address, 1, false); c.from != nil {
+					c.from = from.find(w, lane, address+read-1, 1, false)
 				}
 				if c.from != nil {
 					c.from, _ = w.b.l.Memory.Bytes(address, int(read))
@@ -99,6 +99,7 @@ func (d *decoder) beginCopy(x *instruction, s *step) (run, error) {
 			if w.fault != nil {
 				return
 			}
+			w.b.shared.arriving(c.at, n)
 			w.copies = append(w.copies, c)
 		}
 	}, nil
@@ -121,7 +122,7 @@ func (w *warp) finish(s *step, m uint32, n int) {
 			kept = append(kept, c)
 			continue
 		}
-		if err := w.b.shared.write(c.at, c.n, int32(w.number*lanes+c.lane)); err != nil {
+		if err := w.b.shared.write(c.at, c.n, w, int32(w.number*lanes+c.lane)); err != nil {
 			w.fail(s, c.lane, "%v", err)
 			return
 		}

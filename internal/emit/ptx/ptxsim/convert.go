@@ -40,6 +40,8 @@ func (d *decoder) holder(kind, register string) string {
 	switch kind {
 	case "bf16", "f16":
 		return "b16"
+	case "tf32":
+		return "b32"
 	case "u8", "s8":
 		if sizeOf(d.regs[register].kind) == 4 {
 			return kind[:1] + "32"
@@ -97,6 +99,8 @@ func conversion(to, from, round string) (func(uint64) uint64, error) {
 		return func(x uint64) uint64 { return bits32(ir.F16ToFloat32(uint16(x))) }, nil
 	case "f16.f32.rn", "bf16.f32.rn":
 		return narrow(to), nil
+	case "tf32.f32.rna":
+		return func(x uint64) uint64 { return bits32(ir.RoundTF32(f32(x))) }, nil
 	case "f64.f32.":
 		return func(x uint64) uint64 { return bits64(float64(f32(x))) }, nil
 	case "f32.f64.rn":

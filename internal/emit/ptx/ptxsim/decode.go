@@ -76,6 +76,12 @@ func (d *decoder) run(x *instruction) (run, error) {
 		return d.loadMatrix(x)
 	case "mma":
 		return d.multiply(x)
+	case "mbarrier":
+		return d.phase(x)
+	case "fence":
+		return d.fence(x)
+	case "wgmma":
+		return d.wgmma(x)
 	case "shfl":
 		return d.shuffle(x)
 	case "vote":

@@ -13,6 +13,9 @@ type Launch struct {
 	Shared      int    // bytes of shared memory beyond what the function declares
 	Args        []byte // ArgBytes of them, as Params says
 	Memory      *Memory
+	// Uses, if not nil, is told of a region, by where it begins, whenever an
+	// instruction turns to it.
+	Uses func(base uint64, write bool)
 }
 
 const (
@@ -35,6 +38,9 @@ type block struct {
 	local  []byte   // of all threads
 	seen   []region // where an instruction found its memory last
 	warps  []*warp
+	phases map[int]*phaseBarrier // by their place in shared memory
+	moves  int                   // steps that others may wait for
+	called [][]wgmmaCall         // what the first warp of each four has begun
 }
 
 // Launch runs the function, block after block, and ends with the first error.
@@ -82,10 +88,12 @@ func (f *Function) block(ctx context.Context, l *Launch, threads int) *block {
 	if l.Shared > 0 {
 		shared = (f.Shared+dynamicAlign-1)/dynamicAlign*dynamicAlign + l.Shared
 	}
-	b.shared = newSharedMemory(shared, f.unit)
+	warps := (threads + lanes - 1) / lanes
+	b.shared = newSharedMemory(shared, f.unit, warps, f.phased)
 	b.local = make([]byte, f.local*threads)
 	for n := 0; n < threads; n += lanes {
-		w := &warp{b: b, number: n / lanes, rows: make([]row, f.rows), preds: make([]uint32, f.preds)}
+		w := &warp{b: b, number: n / lanes, rows: make([]row, f.rows), preds: make([]uint32, f.preds), clock: 1}
+		w.seen, w.fenced = make([]uint32, warps), make([]uint32, warps)
 		for i := range w.rows {
 			for j := range lanes {
 				w.rows[i][j] = 0xa5a5a5a5
@@ -130,11 +138,13 @@ func (b *block) threadValue(name string, thread int) uint64 {
 func (b *block) run() error {
 	threads := int(b.l.Block[0] * b.l.Block[1] * b.l.Block[2])
 	b.shared.reset()
+	b.synchronize()
+	b.phases, b.called = map[int]*phaseBarrier{}, make([][]wgmmaCall, (len(b.warps)+3)/4)
 	for i := range b.local {
 		b.local[i] = garbage
 	}
 	for _, w := range b.warps {
-		w.group, w.others, w.copies = group{mask: ^uint32(0)}, nil, nil
+		w.group, w.others, w.copies, w.waiting, w.wgmma = group{mask: ^uint32(0)}, nil, nil, false, wgmmaState{}
 		if n := threads - w.number*lanes; n < lanes {
 			w.mask = 1<<n - 1
 		}
@@ -148,16 +158,38 @@ func (b *block) run() error {
 		}
 	}
 	for {
+		if err := b.turns(); err != nil {
+			return err
+		}
+		if more, err := b.barrier(); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// turns has warps run until each waits at a barrier of the block or has ended.
+// One that waits for a phase is asked again once others have had their turn.
+func (b *block) turns() error {
+	for {
+		polling := (*warp)(nil)
+		before := b.moves
 		for _, w := range b.warps {
-			if w.alive == 0 {
+			if w.alive == 0 || w.waiting {
 				continue
 			}
 			if w.run(); w.fault != nil {
 				return w.fault
 			}
+			if w.alive != 0 && !w.waiting {
+				polling = w
+			}
 		}
-		if more, err := b.barrier(); !more || err != nil {
-			return err
+		switch {
+		case polling == nil:
+			return nil
+		case b.moves == before:
+			polling.fail(&b.f.code[polling.pc], bits.TrailingZeros32(polling.alive), "this thread waits for a phase that does not end")
+			return polling.fault
 		}
 	}
 }
@@ -189,8 +221,9 @@ func (b *block) barrier() (bool, error) {
 	}
 	for _, w := range b.warps {
 		w.pc++
+		w.waiting = false
 	}
-	b.shared.epoch++
+	b.synchronize()
 	return true, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -132,10 +133,24 @@ func (d *decoder) multiply(x *instruction) (run, error) {
 	}
 	s := &step{source: x}
 	return func(w *warp, m uint32) {
-		if w.together(s, m) {
+		if w.together(s, m) && (mods[6] != "tf32" || w.rounded(s, slices.Concat(regs[1], regs[2]))) {
 			p.run(w, regs)
 		}
 	}, nil
+}
+
+// rounded fails unless registers hold TF32: the instruction would cut off the
+// digits of what has more, which somebody forgot to round.
+func (w *warp) rounded(s *step, regs []int) bool {
+	for _, at := range regs {
+		for lane, x := range w.rows[at] {
+			if x&0x1fff != 0 && f32(x) == f32(x) {
+				w.fail(s, lane, "%v has more digits than TF32", f32(x))
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // run multiplies. Lane l holds, of A, row l/4 (and 8 below it) and of B column

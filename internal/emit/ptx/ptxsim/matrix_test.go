@@ -2,6 +2,7 @@ package ptxsim
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -37,6 +38,9 @@ var manual = []fragments{
 	{"m16n8k16", 16, 16, "bf16", "bf16", 16,
 		func(g, _, i int) int { return pick(i < 2 || i >= 4 && i < 6, g, g+8) }, func(_, t, i int) int { return t*2 + i&1 + pick(i >= 4, 8, 0) },
 		func(t, i int) int { return t*2 + i&1 + pick(i >= 2, 8, 0) }, 8, 4, -4, 4},
+	{"m16n8k8", 16, 8, "tf32", "tf32", 32,
+		func(g, _, i int) int { return g + 8*(i&1) }, func(_, t, i int) int { return t + 4*(i>>1) },
+		func(t, i int) int { return t + 4*i }, 4, 2, -4, 4},
 	{"m8n8k16", 8, 16, "u8", "s8", 8,
 		func(g, _, _ int) int { return g }, func(_, t, i int) int { return t*4 + i },
 		func(t, i int) int { return t*4 + i }, 4, 4, 0, 127},
@@ -48,7 +52,7 @@ var manual = []fragments{
 // TestMultiply compares mma.sync with sums of products.
 func TestMultiply(t *testing.T) {
 	for _, f := range manual {
-		t.Run(f.shape, func(t *testing.T) {
+		t.Run(f.shape+" "+f.as, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(f.k)))
 			a, b := make([][]int, f.rows), make([][]int, f.k)
 			for i := range a {
@@ -101,7 +105,7 @@ func values(rng *rand.Rand, n, low, highest int) []int {
 }
 
 func encode(kind string, v int) uint64 {
-	d := map[string]ir.DType{"f16": ir.F16, "bf16": ir.BF16, "u8": ir.U8, "s8": ir.I8}[kind]
+	d := map[string]ir.DType{"f16": ir.F16, "bf16": ir.BF16, "u8": ir.U8, "s8": ir.I8, "tf32": ir.F32}[kind]
 	bits, _ := ir.Bits(d, float64(v)) // small numbers fit
 	return bits
 }
@@ -133,12 +137,40 @@ func (f *fragments) program() string {
 	fmt.Fprintf(&s, "\tmma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, %s, %s, %s;\n", f.shape, kind, f.as, f.bs, kind,
 		c, list("r", 10, f.aLen*f.bits/32), list("r", 14, f.bLen*f.bits/32), c)
 	for i := range n {
-		if f.bits == 16 {
+		if f.bits > 8 {
 			fmt.Fprintf(&s, "\tcvt.rzi.s32.f32 %%r%d, %%f%d;\n", 20+i, i)
 		}
 		fmt.Fprintf(&s, "\tst.global.u32 [%%rd8+%d], %%r%d;\n", 4*i, 20+i)
 	}
 	return s.String()
+}
+
+// What has more digits than TF32 is refused where it was not rounded before.
+func TestMultiplyRounded(t *testing.T) {
+	body := func(round string) string {
+		return `	mul.wide.u32 %rd6, %r0, 4;
+	add.u64 %rd7, %rd0, %rd6;
+	ld.global.u32 %r6, [%rd7];
+` + round + `	mov.f32 %f0, 0f00000000;
+	mov.f32 %f1, 0f00000000;
+	mov.f32 %f2, 0f00000000;
+	mov.f32 %f3, 0f00000000;
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0, %f1, %f2, %f3}, {%r6, %r6, %r6, %r6}, {%r6, %r6}, {%f0, %f1, %f2, %f3};
+`
+	}
+	for _, x := range []float32{1 + 0x1p-11, 1 + 0x1p-10, 3e38, float32(math.NaN()), float32(math.Inf(1))} {
+		in := make([]uint32, 32)
+		for i := range in {
+			in[i] = math.Float32bits(1)
+		}
+		in[5] = math.Float32bits(x)
+		if _, err := execute(t, body(""), 1, 32, in); (err != nil) != (x == x && ir.RoundTF32(x) != x) {
+			t.Errorf("%v as it is: %v", x, err)
+		}
+		if _, err := execute(t, body("\tcvt.rna.tf32.f32 %r6, %r6;\n"), 1, 32, in); err != nil {
+			t.Errorf("%v rounded: %v", x, err)
+		}
+	}
 }
 
 // TestLoadMatrix has four matrices of 8 x 8 numbers, of which number row*8+col of

@@ -86,6 +86,9 @@ func (m *Memory) Bytes(address uint64, n int) ([]byte, error) {
 	return r.data[address-r.base:][:n:n], nil
 }
 
+// Begin is where the region of an address begins.
+func (m *Memory) Begin(address uint64) uint64 { return m.find(address).base }
+
 // find gives the last region that begins at address or before; an empty one if
 // there is none.
 func (m *Memory) find(address uint64) region {

@@ -37,6 +37,8 @@ type Function struct {
 	dynamic bool           // uses shared memory whose size a launch tells
 	unit    int            // bytes of the narrowest access to shared memory
 	loads   int            // instructions that remember where they were last
+	phased  bool           // has barriers of phases, or wgmma
+	sums    []int          // registers that wgmma adds to
 }
 
 // Param is an argument of an entry point: Size bytes at Offset of the block of

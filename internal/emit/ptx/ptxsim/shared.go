@@ -6,35 +6,46 @@ import "fmt"
 const dynamicAlign = 128
 
 // sharedMemory is the memory of a block. For each unit of it, it knows who was
-// there since the last barrier: two threads of which one writes are a race.
+// there last: accesses of two threads of which one writes are a race unless
+// something orders them, see clocks.go.
 type sharedMemory struct {
 	data    []byte
 	unit    int
-	epoch   uint32 // barriers so far, of all blocks
+	warps   int
+	floor   uint32 // what happened up to this time comes before all that follows
 	writers []visit
 	readers []visit
+	// seen is the time at which each warp last read a unit that several threads
+	// read; nil where barriers of the whole block alone order accesses.
+	seen []uint32
+	busy []uint16 // reads by wgmma that have begun and not ended
 }
 
-// visit is the last access of a kind: of thread at an epoch; everyone if there
-// were several threads.
+// visit is the last access of a kind: of a thread, or of everyone if there were
+// several threads, at a time of its warp's.
 type visit struct {
-	epoch  uint32
+	clock  uint32
 	thread int32
 }
 
 const everyone = -1
 
-func newSharedMemory(n, unit int) sharedMemory {
+// newSharedMemory makes n bytes. phased says that there are barriers of phases.
+func newSharedMemory(n, unit, warps int, phased bool) sharedMemory {
 	units := (n + unit - 1) / unit
-	return sharedMemory{data: make([]byte, n), unit: unit, writers: make([]visit, units), readers: make([]visit, units)}
+	s := sharedMemory{data: make([]byte, n), unit: unit, warps: warps, writers: make([]visit, units), readers: make([]visit, units)}
+	if phased {
+		s.seen, s.busy = make([]uint32, units*warps), make([]uint16, units)
+	}
+	return s
 }
 
-// reset is for the next block.
+// reset is for the next block, which nothing of the one before meets.
 func (s *sharedMemory) reset() {
 	for i := range s.data {
 		s.data[i] = garbage
 	}
-	s.epoch++
+	clear(s.busy)
 }
 
 // at checks an access of n bytes.
@@ -48,33 +59,95 @@ func (s *sharedMemory) at(address uint64, n int) (int, error) {
 	return int(address - sharedBase), nil
 }
 
-// read and write note an access of n bytes by a thread.
-func (s *sharedMemory) read(at, n int, thread int32) error {
+// before tells whether an access comes before what a thread of w does now.
+func (s *sharedMemory) before(v visit, w *warp, thread int32) bool {
+	switch {
+	case v.clock <= s.floor || v.thread == thread:
+		return true
+	case int(v.thread)/lanes == w.number:
+		return v.clock < w.clock
+	}
+	return v.clock <= w.seen[v.thread/lanes]
+}
+
+// read and write note an access of n bytes by a thread of w.
+func (s *sharedMemory) read(at, n int, w *warp, thread int32) error {
 	for u := at / s.unit; u*s.unit < at+n; u++ {
-		if w := s.writers[u]; w.epoch == s.epoch && w.thread != thread {
-			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, w.thread)
+		if v := s.writers[u]; !s.before(v, w, thread) {
+			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, v.thread)
 		}
-		if r := &s.readers[u]; r.epoch != s.epoch {
-			*r = visit{s.epoch, thread}
-		} else if r.thread != thread {
-			r.thread = everyone
-		}
+		s.noteRead(u, w, thread)
 	}
 	return nil
 }
 
-func (s *sharedMemory) write(at, n int, thread int32) error {
+// noteRead remembers that a thread, or everyone of its warp, has read a unit.
+func (s *sharedMemory) noteRead(u int, w *warp, thread int32) {
+	r := &s.readers[u]
+	switch {
+	case r.clock <= s.floor && thread != everyone:
+		*r = visit{w.clock, thread}
+		return
+	case r.thread == thread && thread != everyone:
+		r.clock = w.clock
+		return
+	}
+	if s.seen != nil {
+		if r.thread != everyone {
+			s.seen[u*s.warps+int(r.thread)/lanes] = r.clock
+		}
+		s.seen[u*s.warps+w.number] = w.clock
+	}
+	*r = visit{max(r.clock, w.clock), everyone}
+}
+
+// unread tells whether all reads of a unit come before what a thread does now.
+func (s *sharedMemory) unread(u int, w *warp, thread int32) bool {
+	r := s.readers[u]
+	if r.clock <= s.floor || r.thread != everyone {
+		return s.before(r, w, thread)
+	}
+	if s.seen == nil {
+		return false
+	}
+	for other, clock := range s.seen[u*s.warps:][:s.warps] {
+		known := w.seen[other]
+		if other == w.number {
+			known = w.clock - 1
+		}
+		if clock > s.floor && clock > known {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sharedMemory) write(at, n int, w *warp, thread int32) error {
 	for u := at / s.unit; u*s.unit < at+n; u++ {
-		if r := s.readers[u]; r.epoch == s.epoch && r.thread != thread {
-			return fmt.Errorf("a race: byte %d of shared memory was read by %s, and no barrier has been since", u*s.unit, who(r.thread))
+		if s.busy != nil && s.busy[u] > 0 {
+			return fmt.Errorf("a race: byte %d of shared memory is being read by wgmma, which nobody has waited for", u*s.unit)
 		}
-		w := &s.writers[u]
-		if w.epoch == s.epoch && w.thread != thread {
-			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, w.thread)
+		if !s.unread(u, w, thread) {
+			return fmt.Errorf("a race: byte %d of shared memory was read by %s, and no barrier has been since", u*s.unit, who(s.readers[u].thread))
 		}
-		*w = visit{s.epoch, thread}
+		v := &s.writers[u]
+		if !s.before(*v, w, thread) {
+			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, v.thread)
+		}
+		*v = visit{w.clock, thread}
 	}
 	return nil
+}
+
+// pending is the time of what has begun and is not there.
+const pending = 1<<32 - 1
+
+// arriving notes that n bytes are on their way, which nobody may see before who
+// brings them has waited for them.
+func (s *sharedMemory) arriving(at, n int) {
+	for u := at / s.unit; u*s.unit < at+n; u++ {
+		s.writers[u].clock = pending
+	}
 }
 
 func who(thread int32) string {

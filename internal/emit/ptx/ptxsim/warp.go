@@ -3,6 +3,7 @@ package ptxsim
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 )
 
@@ -51,12 +52,20 @@ type warp struct {
 	group         // those whose turn it is
 	others []group
 	fault  *Fault
+
+	waiting bool // at the barrier of the block
+	polled  bool // a phase has not ended: it is the others' turn
+	clock   uint32
+	seen    []uint32 // of other warps, see clocks.go
+	fenced  []uint32
+	wgmma   wgmmaState
 }
 
 // budget is the steps after which a warp looks whether the run was given up.
 const budget = 1 << 14
 
-// run goes on until all lanes wait or have ended.
+// run goes on until all lanes wait or have ended, or ask for a phase that has not
+// ended.
 func (w *warp) run() {
 	code := w.b.f.code
 	for left := budget; w.fault == nil; left-- {
@@ -82,10 +91,21 @@ func (w *warp) run() {
 				s.run(w, m)
 			}
 			w.pc++
+			if w.polled {
+				w.polled = false
+				return
+			}
 		case branches:
 			w.branch(m, s.to)
 		case exits:
 			w.alive &^= m
+			w.b.moves++
+			switch {
+			case len(w.wgmma.begun) > 0:
+				w.fail(s, 0, "this thread ends before its products")
+			case slices.ContainsFunc(w.copies, func(c *copyAsync) bool { return m>>c.lane&1 != 0 }):
+				w.fail(s, bits.TrailingZeros32(m), "this thread ends before its copies")
+			}
 			if w.mask &^= m; w.mask != 0 {
 				w.pc++
 			} else if !w.another() {
@@ -95,6 +115,8 @@ func (w *warp) run() {
 			if m != w.alive {
 				w.fail(s, bits.TrailingZeros32(w.alive&^m), "this thread is not at the barrier that others of its warp wait at")
 			}
+			w.waiting = true
+			w.b.moves++
 			return
 		}
 		if len(w.others) > 0 {
