@@ -85,7 +85,7 @@ type Device interface {
 // everything on.
 type Options struct {
 	NoOpt []string // names of passes to leave out; "all" for every pass
-	// Precision is what products compute in: BF16, F16, I8, or
+	// Precision is what products compute in: BF16, F16, TF32, I8, or
 	// as written where it is 0 or F32. The referee ignores it, as all passes.
 	Precision ir.DType
 	// Trace, if set, gets the text of each stage as it is made.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -32,6 +33,9 @@ type Options struct {
 	// Slow is a device that is simulated: it gets the short suite, and where the
 	// promises take large sizes or many runs, small ones and few.
 	Slow bool
+	// Grouped has cases compiled together, for a driver whose compiler takes long
+	// for each program.
+	Grouped bool
 }
 
 // subject is a device under test, opened with one thread and with two: the
@@ -123,8 +127,14 @@ func Run(t *testing.T, open Open, o Options) {
 			}
 		})
 	}
-	for _, c := range cases(o.Slow) {
-		run(c.Name, func() error { return c.Run(context.Background(), s.two, s.compile) })
+	groups, err := suite.Groups(cases(o.Slow), func(c *suite.Case) bool { return !o.Grouped || o.Known[c.Name] != "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		if err := s.group(g, run); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, p := range promises {
 		run(p.name, func() error { return p.check(s) })
@@ -135,6 +145,30 @@ func Run(t *testing.T, open Open, o Options) {
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// group runs the cases of a group as one program, and each alone where that
+// fails. The error is one that none has alone.
+func (s *subject) group(g *suite.Group, run func(name string, f func() error)) error {
+	ctx := context.Background()
+	together := sync.OnceValue(func() error { return g.Run(ctx, s.two, s.compile) })
+	var asked, found error
+	for _, c := range g.Members {
+		run(c.Name, func() error {
+			if len(g.Members) > 1 {
+				if asked = together(); asked == nil {
+					return nil
+				}
+			}
+			err := c.Run(ctx, s.two, s.compile)
+			found = errors.Join(found, err)
+			return err
+		})
+	}
+	if found != nil {
+		return nil
+	}
+	return asked
 }
 
 // strangers are the names that are neither those of a case, of either suite, nor

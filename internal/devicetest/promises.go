@@ -24,6 +24,7 @@ var promises = []promise{
 	{"many goroutines run one module", (*subject).concurrency},
 	{"the number of threads changes no bit", (*subject).threads},
 	{"a hundred runs give the same bits", (*subject).hundredRuns},
+	{"variables may be written where they lie", (*subject).inPlace},
 	{"a run can be cancelled", with(cancelled)},
 	{"a run can be cancelled while it runs", (*subject).cancelledMidway},
 	{"what is closed is not used", with(closed)},

@@ -6,7 +6,6 @@ package gputest
 
 import (
 	"os"
-	"slices"
 	"sync"
 	"testing"
 
@@ -71,22 +70,8 @@ func newMessages() []string {
 	return text
 }
 
-func isVulkan(d *sinter.Device) bool { return d.Name() == "vulkan" || d.Name() == validated }
-
 // Slow tells that a test should do less on a device: one that is simulated.
 func Slow(d *sinter.Device) bool { return d.Name() == simulated }
-
-// endedEarly are comparisons that Mesa's software renderer cannot make, as it
-// ends a work-item's loops after 65,535 iterations in all: an error there.
-var endedEarly = []string{"attention.4", "attention.5"}
-
-// EndsEarly tells that a comparison must end with an error, EndedEarlyError of
-// Vulkan, on a device.
-func EndsEarly(d *sinter.Device, name string) bool {
-	return isVulkan(d) && slices.Contains(endedEarly, name) && slices.ContainsFunc(sinter.Devices(), func(i sinter.DeviceInfo) bool {
-		return i.Name == "vulkan:0" && i.Software // which a validated one is too
-	})
-}
 
 // All says that everything is to be tested, on every device that can be.
 func All() bool { return os.Getenv("SINTER_CI") != "" }

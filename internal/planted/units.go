@@ -1,6 +1,7 @@
 package planted
 
-// unitDefects are in the attention on units for matrices of NVIDIA's GPUs.
+// unitDefects are in what runs on units for matrices of NVIDIA's GPUs: attention,
+// and products of f32.
 var unitDefects = []Defect{
 	unitDefect("units-causal-off-by-one", "attend.go", `r.to = a.op(words, "add.u32", at, "1")`, `r.to = a.op(words, "add.u32", at, "0")`),
 	unitDefect("units-window-off-by-one", "attend.go", `fmt.Sprint(1-w)`, `fmt.Sprint(-w)`),
@@ -27,6 +28,27 @@ var unitDefects = []Defect{
 	unitDefect("units-queries-over-sums", "attend_values.go", `move("b32", len(a.sum)+n, q)`, `move("b32", n, q)`),
 	unitDefect("units-weights-of-f16-in-order", "attend_weights.go", `range []int{0, 2, 1, 3}`, `range []int{0, 1, 2, 3}`),
 	unitDefect("units-values-of-f16-turned", "attend_weights.go", `range []string{low, high}`, `range []string{high, low}`),
+	unitDefect("units-f16-weights-not-scaled", "attend_weights.go", `scaled      = 0x1p15`, `scaled      = 1.`),
+	unitDefect("units-f16-weight-of-0-times-infinity", "attend_weights.go", `leastScaled = 0x1p-24`, `leastScaled = 0.`),
+	unitDefect("units-f16-unseen-weighs-something", "attend_weights.go", `some := a.op(predicates, "setp.neu.f32", w, constant(0))`, `some := a.op(predicates, "setp.neu.f32", w, constant(-1))`),
+	unitDefect("units-f16-one-half-twice", "attend.go", `a.mma("m16n8k8", kind, sum, x[2:], y[1:])`, `a.mma("m16n8k8", kind, sum, x[2:], y[:1])`),
+	unitDefect("units-f16-copies-behind-the-last", "attend_fill.go", `a.op(predicates, "and.pred", valid, p.mine), list, p.next)`, `a.op(predicates, "and.pred", p.mine, p.mine), list, p.next)`),
+	{Name: "half-widened-before-the-product", File: "internal/schedule/roots.go", Old: `!= template.Single, s.takesHalf(n, x, y):`, New: `!= template.Single:`, Package: "internal/emit/ptx", Run: "TestUnitsInPrecision"},
+	{Name: "half-weights-rounded-by-each-block", File: "internal/schedule/roots.go", Old: `if !s.constant(y) || y != n.In[1] && s.roundsFirst(n) {`, New: `if !s.constant(y) {`, Package: "internal/emit/ptx", Run: "TestUnitsInPrecision"},
+	{Name: "half-widened-before-attention", File: "internal/schedule/roots.go", Old: `if !all && !s.takesHalf(n, in[:3]...) {`, New: `if !all {`, Package: "internal/emit/ptx", Run: "TestAttendsInPrecision"},
+	{Name: "units-weights-cut-unasked", File: "internal/emit/ptx/attend.go", Old: `a.DType != ir.F32 || d == ir.F16 && !a.TF32`, New: `a.DType != ir.F32`, Package: "internal/emit/ptx", Run: "TestAttendsInPrecision"},
+	{Name: "units-mark-on-no-attention", File: "internal/rewrite/narrow.go", Old: `f.dtype == ir.F16 && n.Op == ir.Attention`, New: `f.dtype == ir.F32 && n.Op == ir.Attention`, Package: "internal/emit/ptx", Run: "TestAttendsInPrecision"},
+	productDefect("tf32-not-rounded", "tensor_tf32.go", `all[i] = t.op(words, "cvt.rna.tf32.f32", x)`, `all[i] = x`),
+	productDefect("tf32-turned-k-in-one-row", "tensor_tf32.go", `second, third := 4*8, 4*tf32Row`, `second, third := 4*8, 2*tf32Row`),
+	productDefect("tf32-columns-in-order-of-rows", "tensor_tf32.go", `		if depthFirst {
+			second`, `		if !depthFirst {
+			second`),
+	productDefect("tf32-unasked", "tensor.go", `	case g.TF32 && t.SM >= 80:`, `	case ct == ir.F32 && t.SM >= 80:`),
+	{Name: "tf32-shares-a-kernel", File: "internal/device/launch/compile.go", Old: `fmt.Sprint(of.how(), of.shares, work)`, New: `fmt.Sprint(of.shares, work)`, Package: "internal/emit/ptx", Run: "TestTF32"},
+}
+
+func productDefect(name, file, before, after string) Defect {
+	return Defect{Name: name, File: "internal/emit/ptx/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: "TestProductsTF32|TestTF32"}
 }
 
 func unitDefect(name, file, before, after string) Defect {

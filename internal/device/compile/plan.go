@@ -19,6 +19,8 @@ type Target struct {
 	// Templates are the anchors with a kernel of their own. All others but those
 	// that are lowered to loops are replaced by their definitions.
 	Templates map[ir.Op]bool
+	// Half: see schedule.Options.
+	Half bool
 	// Without names parts of scheduling that the device cannot follow.
 	Without []string
 }
@@ -36,10 +38,7 @@ func Plan(g *ir.Graph, o device.Options, t Target, look *inspect.Compilation) (*
 	}
 	trace("trace", g)
 	g = look.Begin(NumberLeaves(g))
-	noRewrite, noSchedule, err := splitSwitches(o.NoOpt)
-	if err != nil {
-		return nil, err
-	}
+	noRewrite, noSchedule := splitSwitches(o.NoOpt)
 	defined, err := rewrite.Lower(g, o.Precision, func(n *ir.Node) bool { return t.Templates[n.Op] || looped[n.Op] })
 	if err != nil {
 		return nil, fmt.Errorf("define: %w", err)
@@ -51,7 +50,7 @@ func Plan(g *ir.Graph, o device.Options, t Target, look *inspect.Compilation) (*
 	}
 	trace("simplify", g)
 	noSchedule = append(noSchedule, t.Without...)
-	plan, err := schedule.Build(g, schedule.Options{NoOpt: noSchedule, Anchors: t.Templates, Explain: look != nil || o.Trace != nil})
+	plan, err := schedule.Build(g, schedule.Options{NoOpt: noSchedule, Anchors: t.Templates, Half: t.Half, Explain: look != nil || o.Trace != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +77,15 @@ func NumberLeaves(g *ir.Graph) *ir.Graph {
 	return &numbered
 }
 
+// RewriteSwitches are those of names that are none of the scheduler's.
+func RewriteSwitches(names []string) []string {
+	rewrites, _ := splitSwitches(names)
+	return rewrites
+}
+
 // splitSwitches tells the scheduler's switches from the rewriter's, which
 // refuses names that nobody knows.
-func splitSwitches(names []string) (rewrites, schedules []string, err error) {
+func splitSwitches(names []string) (rewrites, schedules []string) {
 	for _, n := range names {
 		mine := false
 		for _, s := range schedule.Switches {
@@ -93,5 +98,5 @@ func splitSwitches(names []string) (rewrites, schedules []string, err error) {
 			rewrites = append(rewrites, n)
 		}
 	}
-	return rewrites, schedules, nil
+	return rewrites, schedules
 }

@@ -90,10 +90,11 @@ type packName struct {
 	name string
 }
 
-// newConstY is nil where Y may change from run to run. form tells apart the
-// ways of packing.
+// newConstY is nil where Y may change from run to run, and where it takes less
+// memory as it is: then each task packs what it needs. form tells apart the ways
+// of packing.
 func newConstY(g *template.Gemm, form string) *constY {
-	if !g.ConstY {
+	if !g.ConstY || g.Halves() {
 		return nil
 	}
 	return &constY{loads: loads(g.Y), layout: form + " " + packLayout(g)}

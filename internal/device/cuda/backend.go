@@ -5,7 +5,6 @@ package cuda
 import (
 	"errors"
 	"strconv"
-	"sync"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/launch"
@@ -23,21 +22,22 @@ func New(api *cu.API, d *cu.Device, kept *diskcache.Cache) (*launch.Device, erro
 	return launch.New(b, launch.Options{Kind: "cuda", Shape: b.target.Shape(), Units: d.Units, Kept: kept})
 }
 
-// backend is a context. All that is done to memory by the host goes through one
-// stream, and is waited for; every run at a time has a stream of its own.
+// backend is a context. What comes from the host and what goes there have a
+// stream each, every run at a time has one of its own, and all is waited for.
 type backend struct {
-	api       *cu.API
-	context   *cu.Context
-	target    ptx.Target
-	transfers *cu.Stream
-
-	mu     sync.Mutex
-	idle   []*cu.Stream
-	closed bool
+	api      *cu.API
+	context  *cu.Context
+	target   ptx.Target
+	up, down *cu.Stream
+	runs     *launch.Streams[*cu.Stream]
 }
 
 func newBackend(api *cu.API, d *cu.Device) (*backend, error) {
-	target, err := ptx.TargetFor(d.Major, d.Minor)
+	version, err := api.Version()
+	if err != nil {
+		return nil, err
+	}
+	target, err := ptx.TargetFor(d.Major, d.Minor, version)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,14 @@ func newBackend(api *cu.API, d *cu.Device) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.NewStream()
-	if err != nil {
+	b := &backend{api: api, context: c, target: target, runs: launch.NewStreams(c.NewStream)}
+	if b.up, err = c.NewStream(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &backend{api: api, context: c, target: target, transfers: s}, nil
+	if b.down, err = c.NewStream(); err != nil {
+		return nil, errors.Join(err, b.up.Close(), c.Close())
+	}
+	return b, nil
 }
 
 func (b *backend) Alloc(n int) (launch.Memory, error) {
@@ -70,55 +73,35 @@ func (b *backend) Trim() error            { return b.context.Trim() }
 func (b *backend) Import([]byte) (launch.Memory, error) { return nil, nil }
 
 func (b *backend) Write(to launch.Memory, offset int, p []byte) error {
-	return b.transfers.Write(to.(*cu.Memory), offset, p)
+	return b.up.Write(to.(*cu.Memory), offset, p)
 }
 
 func (b *backend) Read(p []byte, from launch.Memory, offset int) error {
-	return b.transfers.Read(p, from.(*cu.Memory), offset)
+	return b.down.Read(p, from.(*cu.Memory), offset)
 }
 
 func (b *backend) Copy(to, from launch.Memory, n int) error {
-	return errors.Join(b.transfers.Copy(to.(*cu.Memory), 0, from.(*cu.Memory), 0, n), b.transfers.Wait())
+	return b.on(func(s *cu.Stream) error { return s.Copy(to.(*cu.Memory), 0, from.(*cu.Memory), 0, n) })
 }
 
 func (b *backend) Zero(m launch.Memory, n int) error {
-	return errors.Join(b.transfers.Zero(m.(*cu.Memory), 0, n), b.transfers.Wait())
+	return b.on(func(s *cu.Stream) error { return s.Zero(m.(*cu.Memory), 0, n) })
+}
+
+// on starts something on a stream that nobody uses, and waits for it.
+func (b *backend) on(start func(s *cu.Stream) error) error {
+	s, err := b.runs.Take()
+	if err != nil {
+		return err
+	}
+	defer b.runs.Give(s)
+	return errors.Join(start(s), s.Wait())
 }
 
 // Close gives the streams back, but those of runs that have not ended: these
 // give them back themselves.
 func (b *backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-	err := b.transfers.Close()
-	for _, s := range b.idle {
-		err = errors.Join(err, s.Close())
-	}
-	b.idle = nil
-	return errors.Join(err, b.context.Close())
-}
-
-// stream gives a stream that nobody uses.
-func (b *backend) stream() (*cu.Stream, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := len(b.idle); n > 0 {
-		s := b.idle[n-1]
-		b.idle = b.idle[:n-1]
-		return s, nil
-	}
-	return b.context.NewStream()
-}
-
-func (b *backend) release(s *cu.Stream) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		_ = s.Close()
-		return
-	}
-	b.idle = append(b.idle, s)
+	return errors.Join(b.up.Close(), b.down.Close(), b.runs.Close(), b.context.Close())
 }
 
 func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {

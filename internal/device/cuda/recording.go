@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
@@ -40,6 +41,7 @@ type recording struct {
 	launches []*cu.Launch
 	graph    *cu.Graph
 	changed  []bool // launches whose arguments the graph does not have
+	words    *cu.Host
 }
 
 func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
@@ -49,7 +51,7 @@ func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		prepared, err := cu.NewLaunch(f, l.Groups, l.Items, 0, len(l.Args))
+		prepared, err := cu.NewLaunch(f, l.Groups, l.Items, p.backend.target.Dynamic(l.Kernel), len(l.Args))
 		if err != nil {
 			return nil, err
 		}
@@ -74,19 +76,38 @@ func (r *recording) SetInt(at, arg int, n int64) error {
 }
 
 // Run starts the graph, with the arguments that were set, and waits for it.
-func (r *recording) Run() error {
+func (r *recording) Run() error { return r.run(nil) }
+
+// RunAndRead copies to memory that the device writes by itself, behind the graph.
+func (r *recording) RunAndRead(p []byte, from launch.Memory) (err error) {
+	if r.words == nil {
+		if r.words, err = r.backend.context.AllocHost(len(p)); err != nil {
+			return err
+		}
+		clear(r.words.Bytes)
+	}
+	err = r.run(&cu.Fetch{To: r.words, From: from.(*cu.Memory)})
+	copy(p, r.words.Bytes)
+	return err
+}
+
+func (r *recording) run(f *cu.Fetch) error {
 	if len(r.launches) == 0 {
 		return nil
 	}
 	if err := r.update(); err != nil {
 		return err
 	}
-	s, err := r.backend.stream()
+	s, err := r.backend.runs.Take()
 	if err != nil {
 		return err
 	}
-	defer r.backend.release(s)
-	return r.graph.Run(s)
+	defer r.backend.runs.Give(s)
+	err = r.graph.Run(s, f)
+	if e, ok := errors.AsType[*cu.Error](err); ok && e.Call == cu.CallGraphLaunch {
+		return err // which starts all of the graph or nothing
+	}
+	return launch.Begun(err)
 }
 
 // update brings the graph up to date.
@@ -111,8 +132,12 @@ func (r *recording) update() (err error) {
 }
 
 func (r *recording) Close() error {
-	if r.graph == nil {
-		return nil
+	var err error
+	if r.graph != nil {
+		err = r.graph.Close()
 	}
-	return r.graph.Close()
+	if r.words != nil {
+		err = errors.Join(err, r.words.Close())
+	}
+	return err
 }

@@ -79,3 +79,6 @@ func TestWithoutPools(t *testing.T) {
 func TestMemoryLost(t *testing.T) {
 	launchtest.SubmitChain(t, openFake(t, &cutest.Fake{LoseAfter: 5, LoseWith: cu.UncorrectableECC}), "cuStreamSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE")
 }
+
+// What streams do to memory is in order.
+func TestInOrder(t *testing.T) { launchtest.InOrder(t, openFake(t, &cutest.Fake{Compute: true})) }

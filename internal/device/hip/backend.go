@@ -3,6 +3,8 @@
 package hip
 
 import (
+	"errors"
+
 	"github.com/sinterml/sinter/internal/device/hip/hiprt"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/diskcache"
@@ -16,7 +18,11 @@ func New(api *hiprt.API, d *hiprt.Device, kept *diskcache.Cache) (*launch.Device
 	if err != nil {
 		return nil, err
 	}
-	return launch.New(&backend{api, c}, launch.Options{Kind: "hip", Shape: shapeOf(d), Units: d.Units, Kept: kept})
+	b, err := newBackend(api, c)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return launch.New(b, launch.Options{Kind: "hip", Shape: shapeOf(d), Units: d.Units, Kept: kept})
 }
 
 // shapeOf leaves half of the shared memory of a compute unit to a second group.
@@ -30,10 +36,25 @@ func shapeOf(d *hiprt.Device) entry.Shape {
 	return s
 }
 
-// backend is a device with a stream, through which all runs and copies go.
+// backend is a device with a stream for what comes from the host, one for what
+// goes there, and one for each run at a time.
 type backend struct {
-	api     *hiprt.API
-	context *hiprt.Context
+	api      *hiprt.API
+	context  *hiprt.Context
+	up, down *hiprt.Stream
+	runs     *launch.Streams[*hiprt.Stream]
+}
+
+func newBackend(api *hiprt.API, c *hiprt.Context) (*backend, error) {
+	b := &backend{api: api, context: c, runs: launch.NewStreams(c.NewStream)}
+	var err error
+	if b.up, err = c.NewStream(); err != nil {
+		return nil, err
+	}
+	if b.down, err = c.NewStream(); err != nil {
+		return nil, errors.Join(err, b.up.Close())
+	}
+	return b, nil
 }
 
 func (b *backend) Alloc(n int) (launch.Memory, error) {
@@ -48,20 +69,34 @@ func (b *backend) Alloc(n int) (launch.Memory, error) {
 func (b *backend) Import([]byte) (launch.Memory, error) { return nil, nil }
 
 func (b *backend) Write(to launch.Memory, offset int, p []byte) error {
-	return b.context.Write(to.(*hiprt.Memory), offset, p)
+	return b.up.Write(to.(*hiprt.Memory), offset, p)
 }
 
 func (b *backend) Read(p []byte, from launch.Memory, offset int) error {
-	return b.context.Read(p, from.(*hiprt.Memory), offset)
+	return b.down.Read(p, from.(*hiprt.Memory), offset)
 }
 
 func (b *backend) Copy(to, from launch.Memory, n int) error {
-	return b.context.Copy(to.(*hiprt.Memory), from.(*hiprt.Memory), n)
+	return b.on(func(s *hiprt.Stream) error { return s.Copy(to.(*hiprt.Memory), from.(*hiprt.Memory), n) })
 }
 
-func (b *backend) Zero(m launch.Memory, n int) error { return b.context.Zero(m.(*hiprt.Memory), n) }
+func (b *backend) Zero(m launch.Memory, n int) error {
+	return b.on(func(s *hiprt.Stream) error { return s.Zero(m.(*hiprt.Memory), n) })
+}
 
-func (b *backend) Close() error { return b.context.Close() }
+// on does something on a stream that nobody uses.
+func (b *backend) on(do func(s *hiprt.Stream) error) error {
+	s, err := b.runs.Take()
+	if err != nil {
+		return err
+	}
+	defer b.runs.Give(s)
+	return do(s)
+}
+
+func (b *backend) Close() error {
+	return errors.Join(b.up.Close(), b.down.Close(), b.runs.Close(), b.context.Close())
+}
 
 func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
 	p, err := cstyle.HIP.Write(kernels)
@@ -93,23 +128,23 @@ func (b *backend) Restore(_ *launch.Code, compiled []byte) (launch.Program, erro
 	if err != nil {
 		return nil, err
 	}
-	return &program{b.context, m, compiled}, nil
+	return &program{b, m, compiled}, nil
 }
 
 type program struct {
-	context *hiprt.Context
+	backend *backend
 	*hiprt.Module
 	code []byte
 }
 
 // recording keeps the arguments of each launch where HIP reads them.
 type recording struct {
-	context  *hiprt.Context
+	backend  *backend
 	launches []*hiprt.Launch
 }
 
 func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
-	r := &recording{context: p.context}
+	r := &recording{backend: p.backend}
 	for _, l := range launches {
 		k, err := p.Launch(l.Kernel.Entry, l.Groups, l.Items, len(l.Args))
 		if err != nil {
@@ -131,6 +166,20 @@ func (r *recording) SetInt(at, arg int, n int64) error {
 	return nil
 }
 
-func (r *recording) Run() error { return r.context.Run(r.launches) }
+func (r *recording) Run() error { return r.run(nil, nil) }
+
+func (r *recording) RunAndRead(p []byte, from launch.Memory) error {
+	return r.run(p, from.(*hiprt.Memory))
+}
+
+func (r *recording) run(p []byte, from *hiprt.Memory) error {
+	return r.backend.on(func(s *hiprt.Stream) error {
+		begun, err := s.Run(r.launches, p, from)
+		if begun {
+			err = launch.Begun(err)
+		}
+		return err
+	})
+}
 
 func (r *recording) Close() error { return nil }

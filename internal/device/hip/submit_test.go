@@ -117,3 +117,6 @@ func TestUsable(t *testing.T) {
 		})
 	}
 }
+
+// What streams do to memory is in order.
+func TestInOrder(t *testing.T) { launchtest.InOrder(t, openFake(t, &hiptest.Fake{})) }

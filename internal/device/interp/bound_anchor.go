@@ -52,6 +52,11 @@ func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
 }
 
 func boundMatMul(c *call) {
+	if c.Attr.TF32 {
+		rounded := *c
+		rounded.in = []*value{roundable(c.in[0]), roundable(c.in[1])}
+		c = &rounded
+	}
 	x, y := c.in[0].shape, c.in[1].shape
 	r := len(x)
 	m, k, n := x[r-2], x[r-1], y[r-1]
@@ -62,6 +67,36 @@ func boundMatMul(c *call) {
 		}
 		return out
 	})
+}
+
+// roundable is f32 that a device may round to TF32, or leave as it is. Where
+// that is subnormal, it may take 0 for it.
+func roundable(v *value) *value {
+	r := *v
+	r.err = nil
+	for i, x := range view[float32](v) {
+		e := 0.0
+		if v.err != nil {
+			e = v.err[i]
+		}
+		if f := float64(x); finite(f) {
+			lost := math.Abs(float64(ir.RoundTF32(x)) - f)
+			if e > 0 { // another number is rounded, perhaps the other way
+				lost = min(lost+e, 0x1p-11*(math.Abs(f)+e)*slack+0x1p-137)
+				if r := ir.RoundTF32(float32(math.Abs(f) + e)); !finite(float64(r)) {
+					lost = math.Inf(1)
+				}
+			}
+			if math.Abs(f) < leastNormal {
+				lost += math.Abs(f)
+			}
+			e += lost
+		}
+		if e > 0 {
+			r.setBound(i, e)
+		}
+	}
+	return &r
 }
 
 func boundConv(c *call) {
@@ -76,17 +111,29 @@ func boundConv(c *call) {
 // attentionErrors are the errors of an attention's operands, nil where exact.
 type attentionErrors struct {
 	q, k, v, mask []float64
-	short         bool // q, k and v were widened from bf16
+	// short is what weights may be off by through the format that devices may hold
+	// them in, whose instructions may take 0 for what is subnormal; 0: that of f32.
+	// sums is likewise of the logarithm of their sum. least is what any weight may be
+	// off by, as part of the greatest.
+	short, sums, least float64
 }
 
-// fromBF16 tells whether values were widened from bf16, whatever views there
+// Weights are rounded to bf16, their exponentials no better than they need be, but
+// cut off in TF32, and summed before that where their logarithm is asked for.
+const (
+	shortBF16 = 0x1p-8*slack + 0x1p-13
+	shortTF32 = 0x1p-10 * slack
+	leastHalf = 0x1p-39 // in f16, times 2^15, where units know that alone
+)
+
+// widenedFrom tells whether values were widened from a format, whatever views there
 // are on them.
-func fromBF16(nodes []*ir.Node) bool {
+func widenedFrom(from ir.DType, nodes []*ir.Node) bool {
 	for _, n := range nodes {
 		for n.Op.Class() == ir.ClassMovement && len(n.In) == 1 {
 			n = n.In[0]
 		}
-		if n.Op != ir.Cast || n.In[0].DType != ir.BF16 {
+		if n.Op != ir.Cast || n.In[0].DType != from {
 			return false
 		}
 	}
@@ -113,14 +160,22 @@ func flushed(x, errs []float64) []float64 {
 // running sums and rescale them for each block of keys, and hold weights and
 // scaled queries in the storage type. Where q, k and v were widened from bf16
 // they may hold weights in it, and multiply by instructions that take subnormal
-// numbers for 0.
+// numbers for 0; where TF32 is allowed they may hold weights in that, and round q,
+// k and v to it.
 func boundAttention(c *call) {
 	a, err := newAttention(c)
 	if err != nil {
 		return // eval has reported it
 	}
-	e := attentionErrors{q: c.in[0].errors(), k: c.in[1].errors(), v: c.in[2].errors(), short: fromBF16(c.In[:3])}
-	if e.short {
+	e := attentionErrors{q: c.in[0].errors(), k: c.in[1].errors(), v: c.in[2].errors()}
+	switch {
+	case c.Attr.TF32:
+		e.short, e.least = shortTF32, leastHalf
+		if !widenedFrom(ir.F16, c.In[:3]) {
+			e.q, e.k, e.v = roundable(c.in[0]).errors(), roundable(c.in[1]).errors(), roundable(c.in[2]).errors()
+		}
+	case widenedFrom(ir.BF16, c.In[:3]):
+		e.short, e.sums, e.least = shortBF16, shortBF16, leastNormal
 		e.q, e.k, e.v = flushed(a.q, e.q), flushed(a.k, e.k), flushed(a.v, e.v)
 	}
 	if a.Mask {
@@ -215,18 +270,14 @@ func (a *attentionCase) weights(e *attentionErrors, t ir.DType, s sequence, head
 	switch {
 	case narrow(t):
 		w.relative += 3 * unit(t)
-	case e.short: // of weights and of their sum: (1+u)/(1-u)
-		u := unit(ir.BF16) + 0x1p-13 // exponentials are no better than they need be
-		w.relative += 2 * u * (1 + 2*u)
+	case e.short > 0: // of weights and of their sum: (1+u)/(1-u)
+		w.relative += 2 * e.short * (1 + 2*e.short)
 		for j := range w.spread {
-			w.spread[j] += leastNormal / sum
+			w.spread[j] += e.least / sum
 		}
 	}
 	w.logError = max(math.Log(high/sum), math.Log(sum/low))
-	if e.short { // every weight of the sum is off by u
-		u := unit(ir.BF16) + 0x1p-13
-		w.logError += u * (1 + 2*u)
-	}
+	w.logError += e.sums * (1 + 2*e.sums) // of every weight of the sum
 	return w
 }
 
@@ -249,7 +300,7 @@ func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (sc
 	if narrow(t) {
 		relative += unit(t) // of the scaled query
 	}
-	if e.short {
+	if e.short > 0 {
 		spread += float64(a.width) * leastNormal
 	}
 	scale := math.Abs(a.Scale)
@@ -279,7 +330,7 @@ func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int
 	if w.overflow || w.n*abs > maxFinite(t.Compute()) { // before it is divided by the sum
 		return math.Inf(1)
 	}
-	if e.short {
+	if e.short > 0 {
 		err += w.n * leastNormal
 	}
 	return err + w.relative*abs + rounding(t, 1, abs)

@@ -8,8 +8,15 @@ import (
 	"github.com/sinterml/sinter/internal/emit/entry"
 )
 
-// Backend is one device by way of its driver. Its methods may be called from
-// many goroutines. What happens to memory happens in the order of the calls.
+// Backend is one device by way of its driver. Its methods, and those of what it
+// made, may be called from many goroutines.
+//
+// The order of what happens to memory is that of the host. What a call does to
+// memory has ended when it returns, for all calls that begin afterwards; calls
+// that are under way at the same time are in no order, and a Backend has them go
+// on beside each other where its driver can: runs each on a stream of its own, and
+// transfers on others. So no two of them may use the same memory but to read it,
+// nor may memory be closed that one of them uses: package launch sees to that.
 type Backend interface {
 	// Alloc makes n bytes of any contents, from a multiple of entry.WideBytes on; n
 	// is at least leastBytes. Where an error from here, Build or Record has a
@@ -19,8 +26,7 @@ type Backend interface {
 	// Import has kernels read the caller's memory, which stays where it is until
 	// Close. It is nil, without an error, where the device needs a copy.
 	Import(p []byte) (Memory, error)
-	// Write and Read return when p has been read or written, Copy and Zero may
-	// return before. p may be empty.
+	// p may be empty.
 	Write(to Memory, offset int, p []byte) error
 	Read(p []byte, from Memory, offset int) error
 	Copy(to, from Memory, n int) error
@@ -42,8 +48,7 @@ type Pooled interface {
 	Trim() error // gives back what is held
 }
 
-// Memory is a part of a device's memory. Close frees it once nothing that was
-// started uses it.
+// Memory is a part of a device's memory. Close frees it; nothing uses it.
 type Memory interface{ Close() error }
 
 // Code is a program as a Backend writes it.
@@ -75,7 +80,27 @@ type Recording interface {
 	// other argument. All are set before the first run.
 	SetMemory(launch, arg int, m Memory) error
 	SetInt(launch, arg int, n int64) error
-	// Run runs all launches and waits for the last.
+	// Run runs all launches and waits for the last. An error that comes when some of
+	// them may have written memory, and says that memory was lacking, is Begun.
 	Run() error
 	Close() error
+}
+
+// Begun is the error of a run in which launches may have written memory before it
+// failed; nil stays nil.
+func Begun(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &begunError{err}
+}
+
+type begunError struct{ error }
+
+func (e *begunError) Unwrap() error { return e.error }
+
+// Fetcher is a Recording that can read memory behind its last launch as a part of
+// the same run, for which the host waits once.
+type Fetcher interface {
+	RunAndRead(p []byte, from Memory) error
 }

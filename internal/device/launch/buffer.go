@@ -26,9 +26,10 @@ const leastBytes = 64
 
 // Alloc gives memory of any contents.
 func (d *Device) Alloc(n int) (device.Buffer, error) {
-	if d.closed.Load() {
+	if !d.uses.Begin() {
 		return nil, device.ErrClosed
 	}
+	defer d.ended()
 	return d.newBuffer(n)
 }
 
@@ -48,9 +49,10 @@ func (d *Device) newBuffer(n int) (*buffer, error) {
 // Import has the device read the caller's memory, or a copy of it where that
 // does not begin where elements may.
 func (d *Device) Import(p []byte) (device.Buffer, error) {
-	if d.closed.Load() {
+	if !d.uses.Begin() {
 		return nil, device.ErrClosed
 	}
+	defer d.ended()
 	widest := uintptr(8)
 	if d.Shape.Items > 1 {
 		widest = entry.WideBytes
@@ -82,22 +84,32 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 
 // Copy copies within the device, or between it and memory that the host can
 // address.
-func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) error {
+func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if d.closed.Load() {
+	if !d.uses.Begin() {
 		return device.ErrClosed
 	}
+	defer d.ended()
 	if dst.Size() != src.Size() {
 		return fmt.Errorf("%s: copy of %d bytes to %d", d.Kind, src.Size(), dst.Size())
 	}
 	to, near := dst.(*buffer)
 	from, own := src.(*buffer)
 	near, own = near && to.device == d, own && from.device == d
-	if near && to.refs.Load() <= 0 || own && from.refs.Load() <= 0 {
-		return device.ErrClosed
+	var used []*buffer
+	if near {
+		used = append(used, to)
 	}
+	if own {
+		used = append(used, from)
+	}
+	end, err := holding(used...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	switch {
 	case near && to.host != nil:
 		return fmt.Errorf("%s: imported memory is not written", d.Kind)
@@ -120,12 +132,43 @@ func (b *buffer) read() ([]byte, error) {
 	return data, b.device.backend.Read(data, b.mem, 0)
 }
 
+// hold begins a use of the memory, which Close ends; false: it is freed.
+func (b *buffer) hold() bool {
+	for {
+		n := b.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if b.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// holding holds buffers, and gives what ends that.
+func holding(all ...*buffer) (end func() error, err error) {
+	held := 0
+	end = func() error {
+		var err error
+		for _, b := range all[:held] {
+			err = errors.Join(err, b.Close())
+		}
+		return err
+	}
+	for ; held < len(all); held++ {
+		if !all[held].hold() {
+			return nil, errors.Join(device.ErrClosed, end())
+		}
+	}
+	return end, nil
+}
+
 func (b *buffer) Size() int     { return b.size }
 func (b *buffer) Bytes() []byte { return nil }
 func (b *buffer) Retain()       { b.refs.Add(1) }
 
-// Close frees the memory with the last reference, once nothing that was
-// enqueued uses it.
+// Close frees the memory with the last reference. Runs and copies have one of
+// their own.
 func (b *buffer) Close() error {
 	switch n := b.refs.Add(-1); {
 	case n > 0:

@@ -21,7 +21,7 @@ import (
 // target is what the device has kernels for. Sorting is done by its definition.
 var target = compile.Target{
 	Templates: map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true},
-	Without:   []string{"constants", "in-place", "stagger"},
+	Without:   []string{"constants", "stagger"},
 }
 
 // function is a kernel as the program has it, for any sizes and buffers.
@@ -32,6 +32,10 @@ type function struct {
 
 // CompileGraph takes a graph through every stage of the pipeline.
 func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options) (device.Module, error) {
+	if !d.uses.Begin() {
+		return nil, device.ErrClosed
+	}
+	defer d.ended()
 	m, w, err := d.lower(ctx, g, o, nil)
 	if err != nil {
 		return nil, err
@@ -52,17 +56,22 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 	if err != nil {
 		return nil, err
 	}
-	m.info = device.Info{Kernels: len(m.functions), CodeBytes: len(m.source)}
+	m.info = device.Info{Kernels: len(m.functions), CodeBytes: len(m.source), InPlace: make([]bool, len(g.Outputs))}
+	for i := range m.info.InPlace {
+		m.info.InPlace[i] = m.plan.Overwrites(i) >= 0
+	}
 	d.enlist(m)
 	return m, nil
 }
 
 // lower is all of that before there is code.
 func (d *Device) lower(ctx context.Context, g *ir.Graph, o device.Options, look *inspect.Compilation) (*module, *source, error) {
-	if d.closed.Load() {
+	if d.uses.Closed() {
 		return nil, nil, device.ErrClosed
 	}
-	plan, err := compile.Plan(g, o, target, look)
+	t := target
+	t.Half = d.Shape.Half
+	plan, err := compile.Plan(g, o, t, look)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +85,11 @@ func (d *Device) lower(ctx context.Context, g *ir.Graph, o device.Options, look 
 		if off == "all" || off == "tuning" {
 			w.tuned = nil
 		}
+		if off == "all" || off == "warpgroups" {
+			w.shape = w.shape.Plain()
+		}
 	}
+	m.shape = w.shape
 	m.functions, err = w.functions(plan)
 	return m, w, err
 }
@@ -126,11 +139,11 @@ func (w *source) functions(p *schedule.Plan) ([]*function, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		text := work.String()
+		of := kernelWork{Kernel: k, loops: work, shares: p.Shares(k)}
+		text := fmt.Sprint(of.how(), of.shares, work)
 		f := w.made[text]
 		if f == nil {
 			name := fmt.Sprintf("k%d_%s", len(w.order), k.Name)
-			of := kernelWork{k, work}
 			f = &function{Kernel: of.entry(w.shape.With(of.chosen(w.shape, w.tuned)), name)}
 			if w.check {
 				if err := loop.Check(f.Work); err != nil {
@@ -149,18 +162,24 @@ func (w *source) functions(p *schedule.Plan) ([]*function, error) {
 // kernelWork is what a kernel computes, with its meaning as loops.
 type kernelWork struct {
 	*schedule.Kernel
-	loops *loop.Kernel
+	loops  *loop.Kernel
+	shares []bool // of each param, see entry.Kernel.Shares
 }
 
 // entry makes the entry point.
-func (k kernelWork) entry(s entry.Shape, name string) *entry.Kernel {
+func (k kernelWork) entry(s entry.Shape, name string) (e *entry.Kernel) {
 	switch w := k.Work.(type) {
 	case *template.Gemm:
-		return s.Gemm(name, w)
+		e = s.Gemm(name, w)
 	case *template.Attention:
-		return s.Attention(name, w)
+		e = s.Attention(name, w)
+	case *template.AttentionGrad:
+		e = s.AttentionGrad(name, w)
+	default:
+		e = s.Kernel(name, k.loops)
 	}
-	return s.Kernel(name, k.loops)
+	e.Shares = k.shares
+	return e
 }
 
 // table is the strategies to try.
@@ -170,20 +189,32 @@ func (k kernelWork) table(s entry.Shape) []entry.Strategy {
 		return s.ProductTable(w)
 	case *template.Attention:
 		return s.AttentionTable(w)
+	case *template.AttentionGrad:
+		return s.AttentionGradTable(w)
 	}
 	return s.Table(k.loops)
 }
 
-func (k kernelWork) hash() string {
-	how := "loops"
-	switch k.Work.(type) {
+// how tells kernels of the same meaning apart that are computed in other ways.
+func (k kernelWork) how() string {
+	switch w := k.Work.(type) {
 	case *template.Gemm:
-		how = "product"
+		if w.TF32 {
+			return "product in TF32"
+		}
+		return "product"
 	case *template.Attention:
-		how = "attention"
+		if w.TF32 {
+			return "attention in TF32"
+		}
+		return "attention"
+	case *template.AttentionGrad:
+		return "attention gradient"
 	}
-	return tune.Hash(how, k.loops)
+	return "loops"
 }
+
+func (k kernelWork) hash() string { return tune.Hash(k.how(), k.loops) }
 
 // chosen is the strategy that is kept for the kernel. One that the shape does
 // not have is none.

@@ -26,8 +26,8 @@ type Options struct {
 type Device struct {
 	backend Backend
 	Options
-	nothing Memory // stands in for memory without elements
-	closed  atomic.Bool
+	nothing Memory      // stands in for memory without elements
+	uses    device.Uses // of the backend, by what is under way
 
 	tuned atomic.Pointer[tune.Store]
 
@@ -59,11 +59,19 @@ func (d *Device) KeepTuning(s *tune.Store) { d.tuned.Store(s) }
 // Tuned is for how many kernels there is a choice.
 func (d *Device) Tuned() (int, error) { return d.tuned.Load().Len() }
 
-// Close ends what runs. Modules and buffers that are left keep their memory
-// until they are closed.
+// Close lets nothing begin, and gives the driver back when what is under way has
+// ended. Modules and buffers that are left keep their memory until they are closed.
 func (d *Device) Close() error {
-	if d.closed.Swap(true) {
+	if !d.uses.Close() {
 		return device.ErrClosed
+	}
+	return d.ended()
+}
+
+// ended ends a use of the backend, which the last gives back.
+func (d *Device) ended() error {
+	if !d.uses.End() {
+		return nil
 	}
 	return errors.Join(d.nothing.Close(), d.backend.Close())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/schedule"
 )
@@ -25,6 +26,7 @@ type module struct {
 	device     *Device
 	graph      *ir.Graph // as it was handed in, leaves numbered
 	plan       *schedule.Plan
+	shape      entry.Shape
 	functions  []*function // of each kernel of the plan
 	conditions compile.Conditions
 	share      bool // temps share memory
@@ -64,9 +66,10 @@ func (d done) Wait(context.Context) error { return d.err }
 // Submit runs b: its kernels are enqueued one after another, and waited for
 // together.
 func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, error) {
-	if d.closed.Load() {
+	if !d.uses.Begin() {
 		return nil, device.ErrClosed
 	}
+	defer d.ended()
 	m, ok := b.Module.(*module)
 	if !ok || m.device != d {
 		return nil, fmt.Errorf("%s: the program was compiled for another device", d.Kind)
@@ -114,11 +117,13 @@ func (m *module) RunBytes(env ir.Env) (int64, error) {
 
 // run runs the program once.
 func (m *module) run(ctx context.Context, s *session, b *device.Bound) (err error) {
+	s.hold(b)
 	if b.Tune != nil {
 		err = s.tune(ctx, b)
 	} else {
 		err = s.run(b)
 	}
+	err = errors.Join(err, s.letGo())
 	var division *device.DivisionError
 	if err == nil || errors.As(err, &division) {
 		m.keep(s)

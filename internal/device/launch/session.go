@@ -23,12 +23,13 @@ type session struct {
 	sizes   []int   // bytes of each buffer of the plan
 	places  []place // of each buffer of the plan
 	kernels []boundKernel
-	runs    Recording // of the kernels that have something to do
+	phases  []phase // in order, of the kernels that have something to do
 	arena   Memory
 	slab    Memory
 	status  Memory // words of all kernels
 	words   []byte
-	held    int64 // bytes of all these
+	held    int64     // bytes of all these
+	using   []*buffer // that the run holds
 }
 
 // place is where a buffer lies in a run.
@@ -38,9 +39,18 @@ type place struct {
 	offset, size int // bytes
 }
 
+// phase is kernels that run together. The last one cannot fail, and writes new
+// values of variables over old ones; where kernels before have checks it comes
+// behind what these say.
+type phase struct {
+	Recording
+	launches []Launch
+}
+
 // boundKernel is a kernel of the plan at the session's sizes.
 type boundKernel struct {
-	launch int      // of the recording; -1: at these sizes there is nothing to do
+	phase  int
+	launch int      // of the phase; -1: at these sizes there is nothing to do
 	bound  []Memory // by argument, what it is set to
 	words  int      // its first status word
 }
@@ -98,7 +108,7 @@ func (s *session) alloc(n int) (Memory, error) {
 func (s *session) bindKernels() error {
 	m := s.module
 	words, slab := 0, 0
-	var launches []Launch
+	s.phases = []phase{{}}
 	var runs []extent
 	for i, k := range m.plan.Kernels {
 		f := m.functions[i]
@@ -106,10 +116,14 @@ func (s *session) bindKernels() error {
 		if err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		b := boundKernel{launch: -1, words: words}
+		if i == m.plan.Commit && i > 0 && words > 0 {
+			s.phases = append(s.phases, phase{})
+		}
+		p := &s.phases[len(s.phases)-1]
+		b := boundKernel{phase: len(s.phases) - 1, launch: -1, words: words}
 		if x.workers > 0 {
-			b.launch, b.bound = len(launches), make([]Memory, len(f.args))
-			launches = append(launches, Launch{Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
+			b.launch, b.bound = len(p.launches), make([]Memory, len(f.args))
+			p.launches = append(p.launches, Launch{Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
 		}
 		s.kernels, runs = append(s.kernels, b), append(runs, x)
 		slab = max(slab, x.slab)
@@ -118,18 +132,22 @@ func (s *session) bindKernels() error {
 	if err := s.allocStatus(slab, words); err != nil {
 		return err
 	}
-	err := m.device.withRoom(0, func() (err error) {
-		s.runs, err = m.program.Record(launches)
-		return err
-	})
-	if err != nil {
-		return err
+	for i := range s.phases {
+		p := &s.phases[i]
+		err := m.device.withRoom(0, func() (err error) {
+			p.Recording, err = m.program.Record(p.launches)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for i, k := range m.plan.Kernels {
-		if s.kernels[i].launch < 0 {
+		b := &s.kernels[i]
+		if b.launch < 0 {
 			continue
 		}
-		if err := s.bindKernel(s.runs, m.functions[i], &s.kernels[i], runs[i], s.slab); err != nil {
+		if err := s.bindKernel(s.phases[b.phase].Recording, m.functions[i], b, runs[i], s.slab); err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 	}
@@ -203,13 +221,57 @@ func (s *session) run(b *device.Bound) error {
 	if err := s.bind(b); err != nil {
 		return err
 	}
-	if err := s.runs.Run(); err != nil {
-		return s.module.device.refused(0, err)
+	for i, p := range s.phases {
+		last := i == len(s.phases)-1
+		checks := len(s.words) > 0 && i == 0 // what follows has none
+		var err error
+		if f, ok := p.Recording.(Fetcher); ok && checks {
+			err = f.RunAndRead(s.words, s.status)
+		} else if err = p.Run(); err == nil && checks {
+			err = s.module.device.backend.Read(s.words, s.status, 0)
+		}
+		if err != nil {
+			return s.lost(b, last, err)
+		}
+		if !checks {
+			continue
+		}
+		if err := s.look(b); err != nil {
+			return err
+		}
 	}
-	return s.check(b)
+	return nil
 }
 
-// check looks at the status words after a run.
+// lost says what an error of the driver means for variables. Where they are lost it
+// is no OutOfMemoryError: what was computed before does not stay.
+func (s *session) lost(b *device.Bound, last bool, err error) error {
+	refused := s.module.device.refused(0, err)
+	_, full := errors.AsType[*device.OutOfMemoryError](refused)
+	_, begun := errors.AsType[*begunError](err)
+	if !last || full && !begun {
+		return refused // nothing that writes variables has begun
+	}
+	for o := range b.Outputs {
+		if s.module.overwrites(b, o) {
+			return variablesLost(err)
+		}
+	}
+	return refused
+}
+
+func variablesLost(err error) error {
+	return fmt.Errorf("while variables were being written, whose values are lost: %w", err)
+}
+
+// overwrites tells whether an output is to be written over the old value of a
+// variable.
+func (m *module) overwrites(b *device.Bound, output int) bool {
+	leaf := m.plan.Overwrites(output)
+	return leaf >= 0 && b.Outputs[output] == b.Leaves[m.plan.Graph.Leaves[leaf].Number]
+}
+
+// check reads and looks at the status words after a run.
 func (s *session) check(b *device.Bound) error {
 	if len(s.words) == 0 {
 		return nil
@@ -217,12 +279,38 @@ func (s *session) check(b *device.Bound) error {
 	if err := s.module.device.backend.Read(s.words, s.status, 0); err != nil {
 		return err
 	}
+	return s.look(b)
+}
+
+// look looks at the status words that have been read.
+func (s *session) look(b *device.Bound) error {
 	for _, n := range s.words {
 		if n != 0 {
 			return s.wrong(b)
 		}
 	}
 	return nil
+}
+
+// hold has what is bound stay until the caller closes it. What is closed already is
+// an error where it is needed.
+func (s *session) hold(b *device.Bound) {
+	for _, list := range [][]device.Buffer{b.Leaves, b.Outputs} {
+		for _, l := range list {
+			if buf, ok := l.(*buffer); ok && buf.hold() {
+				s.using = append(s.using, buf)
+			}
+		}
+	}
+}
+
+func (s *session) letGo() error {
+	var err error
+	for _, buf := range s.using {
+		err = errors.Join(err, buf.Close())
+	}
+	s.using = s.using[:0]
+	return err
 }
 
 // place finds the memory of every buffer of the plan and checks what was bound.
@@ -274,10 +362,11 @@ func (s *session) bind(b *device.Bound) error {
 		return err
 	}
 	for i, k := range s.module.plan.Kernels {
-		if s.kernels[i].launch < 0 {
+		b := &s.kernels[i]
+		if b.launch < 0 {
 			continue
 		}
-		if err := s.bindMemory(s.runs, s.module.functions[i], &s.kernels[i], k); err != nil {
+		if err := s.bindMemory(s.phases[b.phase].Recording, s.module.functions[i], b, k); err != nil {
 			return err
 		}
 	}
@@ -333,8 +422,10 @@ func (s *session) wrong(b *device.Bound) error {
 // close gives the memory back; the session is not used any more.
 func (s *session) close() error {
 	var err error
-	if s.runs != nil {
-		err = s.runs.Close()
+	for _, p := range s.phases {
+		if p.Recording != nil {
+			err = errors.Join(err, p.Close())
+		}
 	}
 	for _, mem := range []Memory{s.arena, s.slab, s.status} {
 		if mem != nil {

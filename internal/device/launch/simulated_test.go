@@ -2,12 +2,16 @@ package launch
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
+	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
+	"github.com/sinterml/sinter/internal/loop"
 )
 
 // simulated is a device in Go, whose kernels go wrong as told.
@@ -16,6 +20,9 @@ type simulated struct {
 	tried   []entry.Strategy // of kernels that were built alone
 	open    int              // memories, programs and recordings
 	emitted map[*Code]map[string]*flattest.Program
+	order   order.Checker
+	streams order.Stream
+	faults  []string // uses of memory in no order
 
 	slow   func(*entry.Kernel) time.Duration // how long a kernel takes at least
 	refuse func(*entry.Kernel) bool          // it cannot be built
@@ -28,7 +35,43 @@ type simulatedMemory struct {
 	b  []byte
 }
 
-func (m *simulatedMemory) Close() error { m.of.count(-1); return nil }
+func (m *simulatedMemory) Close() error {
+	m.of.count(-1)
+	m.of.mu.Lock()
+	defer m.of.mu.Unlock()
+	m.of.check(m.of.order.Free(m.handle()))
+	m.b = nil
+	return nil
+}
+
+func (m *simulatedMemory) handle() order.Memory { return order.Memory(unsafe.Pointer(m)) }
+
+func (s *simulated) check(err error) {
+	if err != nil {
+		s.faults = append(s.faults, err.Error())
+	}
+}
+
+// on does something on a stream of its own, which the host waits for.
+func (s *simulated) on(what string, reads, writes []*simulatedMemory, do func() error) error {
+	s.mu.Lock()
+	s.streams++
+	stream := s.streams
+	w := s.order.Start(stream, what)
+	for _, m := range reads {
+		s.check(w.Reads(m.handle()))
+	}
+	for _, m := range writes {
+		s.check(w.Writes(m.handle()))
+	}
+	s.mu.Unlock()
+	runtime.Gosched() // others begin meanwhile
+	err := do()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order.Wait(stream)
+	return err
+}
 
 func (s *simulated) count(n int) {
 	s.mu.Lock()
@@ -44,23 +87,23 @@ func (s *simulated) Alloc(n int) (Memory, error) {
 func (s *simulated) Import([]byte) (Memory, error) { return nil, nil }
 
 func (s *simulated) Write(to Memory, offset int, p []byte) error {
-	copy(to.(*simulatedMemory).b[offset:], p)
-	return nil
+	m := to.(*simulatedMemory)
+	return s.on("Write", nil, []*simulatedMemory{m}, func() error { copy(m.b[offset:], p); return nil })
 }
 
 func (s *simulated) Read(p []byte, from Memory, offset int) error {
-	copy(p, from.(*simulatedMemory).b[offset:])
-	return nil
+	m := from.(*simulatedMemory)
+	return s.on("Read", []*simulatedMemory{m}, nil, func() error { copy(p, m.b[offset:]); return nil })
 }
 
 func (s *simulated) Copy(to, from Memory, n int) error {
-	copy(to.(*simulatedMemory).b[:n], from.(*simulatedMemory).b)
-	return nil
+	a, b := to.(*simulatedMemory), from.(*simulatedMemory)
+	return s.on("Copy", []*simulatedMemory{b}, []*simulatedMemory{a}, func() error { copy(a.b[:n], b.b); return nil })
 }
 
 func (s *simulated) Zero(m Memory, n int) error {
-	clear(m.(*simulatedMemory).b[:n])
-	return nil
+	a := m.(*simulatedMemory)
+	return s.on("Zero", nil, []*simulatedMemory{a}, func() error { clear(a.b[:n]); return nil })
 }
 
 func (s *simulated) Close() error { return nil }
@@ -134,12 +177,27 @@ func (r *simulatedRecording) SetInt(launch, arg int, n int64) error {
 }
 
 func (r *simulatedRecording) Run() error {
+	var reads, writes []*simulatedMemory
 	for i, l := range r.launches {
-		if err := r.run(l, r.args[i]); err != nil {
-			return err
+		for j, a := range l.Args {
+			mem := r.args[i][j].mem
+			switch {
+			case a.Kind != entry.ArgBuffer || mem == nil:
+			case a.Param >= 0 && l.Kernel.Work.Params[a.Param].Use == loop.Read:
+				reads = append(reads, mem)
+			default:
+				writes = append(writes, mem)
+			}
 		}
 	}
-	return nil
+	return r.program.of.on("Run", reads, writes, func() error {
+		for i, l := range r.launches {
+			if err := r.run(l, r.args[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (r *simulatedRecording) run(l Launch, args []simulatedArg) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -64,10 +65,15 @@ func sharing(kernels []survey) (sum float64) {
 
 // tune runs b and keeps what it finds for the programs that are compiled next.
 // When the context is done it ends with what it has found by then.
-func (s *session) tune(ctx context.Context, b *device.Bound) error {
+func (s *session) tune(ctx context.Context, b *device.Bound) (err error) {
 	if s.module.device.tuned.Load() == nil {
 		return tune.ErrNowhere
 	}
+	b, put, err := s.aside(b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = put(err) }()
 	if err := s.bind(b); err != nil {
 		return err
 	}
@@ -103,6 +109,37 @@ func (s *session) tune(ctx context.Context, b *device.Bound) error {
 	return s.check(b)
 }
 
+// aside is b with memory of its own for what would be written over old values,
+// as kernels run many times. put, at the end, brings that to its place if all was
+// well.
+func (s *session) aside(b *device.Bound) (_ *device.Bound, put func(error) error, err error) {
+	own := *b
+	own.Outputs = slices.Clone(b.Outputs)
+	made := map[int]*buffer{}
+	put = func(err error) error {
+		for o, from := range made {
+			if err == nil {
+				if err = s.module.device.Copy(context.Background(), b.Outputs[o], from); err != nil {
+					err = variablesLost(err)
+				}
+			}
+			err = errors.Join(err, from.Close())
+		}
+		return err
+	}
+	for o := range b.Outputs {
+		if !s.module.overwrites(b, o) {
+			continue
+		}
+		if made[o], err = s.module.device.newBuffer(b.Outputs[o].Size()); err != nil {
+			delete(made, o)
+			return nil, nil, put(err)
+		}
+		own.Outputs[o] = made[o]
+	}
+	return &own, put, nil
+}
+
 // survey times the kernels as they are.
 func (t *tuning) survey() ([]survey, error) {
 	all := make([]survey, len(t.module.plan.Kernels))
@@ -112,13 +149,13 @@ func (t *tuning) survey() ([]survey, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = survey{work: kernelWork{k, loops}, first: i}
+		all[i] = survey{work: kernelWork{k, loops, t.module.plan.Shares(k)}, first: i}
 		f := t.module.functions[i]
 		first, seen := firsts[f]
 		if !seen {
 			first = i
 			firsts[f] = i
-			t.total += len(all[i].work.table(t.module.device.Shape))
+			t.total += len(all[i].work.table(t.module.shape))
 		}
 		all[i].first = first
 		if t.kernels[i].launch < 0 {

@@ -45,7 +45,7 @@ type search struct {
 // those of the heuristic's, and so are those of any that it chooses.
 func (t *tuning) search(i int, k kernelWork, until time.Time) (_ tune.Choice, err error) {
 	s := &search{tuning: t, work: k, until: until, result: tune.Choice{Name: k.Name, Found: time.Now()}}
-	table := k.table(t.module.device.Shape)
+	table := k.table(t.module.shape)
 	start := t.done
 	defer func() { t.progress(start + len(table) - t.done) }()
 	if f := t.module.functions[i]; f.Strategy == (entry.Strategy{}) {

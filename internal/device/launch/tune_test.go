@@ -252,7 +252,7 @@ func TestStrategyOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			choices[kernelWork{f, loops}.hash()] = tune.Choice{Strategy: c}
+			choices[kernelWork{Kernel: f, loops: loops}.hash()] = tune.Choice{Strategy: c}
 		}
 		if err := d.tuned.Load().Add(context.Background(), tune.Limits{}, choices); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ type trial struct {
 // newTrial compiles a kernel by a strategy.
 func (t *tuning) newTrial(i int, k kernelWork, c entry.Strategy) (*trial, error) {
 	d := t.module.device
-	f := &function{Kernel: k.entry(d.Shape.With(c), "tried")}
+	f := &function{Kernel: k.entry(t.module.shape.With(c), "tried")}
 	code, err := d.backend.Emit([]*entry.Kernel{f.Kernel})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ package opencl
 
 import (
 	"errors"
-	"sync"
+	"runtime"
 
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
@@ -23,21 +23,34 @@ func open(api *cl.API, d *cl.Device, shape entry.Shape, options string, kept *di
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.NewQueue(false)
+	b, err := newBackend(c, shape, options)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return launch.New(&backend{context: c, queue: q, style: styleOf(shape), options: options}, launch.Options{Kind: "opencl", Shape: shape, Units: d.Units, Kept: kept})
+	return launch.New(b, launch.Options{Kind: "opencl", Shape: shape, Units: d.Units, Kept: kept})
 }
 
-// backend is a context with a queue in order, through which all runs and copies
-// go.
+// backend is a context, which it owns, with queues in order: one for what comes
+// from the host, one for what goes there, and one for each run at a time.
 type backend struct {
-	context   *cl.Context
-	queue     *cl.Queue
-	style     *cstyle.Style
-	options   string     // of the driver's compiler
-	enqueuing sync.Mutex // the kernels of one run follow each other
+	context  *cl.Context
+	up, down *cl.Queue
+	runs     *launch.Streams[*cl.Queue]
+	style    *cstyle.Style
+	options  string // of the driver's compiler
+}
+
+func newBackend(c *cl.Context, shape entry.Shape, options string) (*backend, error) {
+	queue := func() (*cl.Queue, error) { return c.NewQueue(false) }
+	b := &backend{context: c, runs: launch.NewStreams(queue), style: styleOf(shape), options: options}
+	var err error
+	if b.up, err = queue(); err != nil {
+		return nil, err
+	}
+	if b.down, err = queue(); err != nil {
+		return nil, errors.Join(err, b.up.Close())
+	}
+	return b, nil
 }
 
 // buildOptions ask for exact arithmetic. Nothing is contracted: the program
@@ -64,21 +77,33 @@ func memory(m *cl.Memory, err error) (launch.Memory, error) {
 }
 
 func (b *backend) Write(to launch.Memory, offset int, p []byte) error {
-	return b.queue.Write(to.(*cl.Memory), offset, p)
+	return b.up.Write(to.(*cl.Memory), offset, p)
 }
 
 func (b *backend) Read(p []byte, from launch.Memory, offset int) error {
-	return b.queue.Read(p, from.(*cl.Memory), offset)
+	return b.down.Read(p, from.(*cl.Memory), offset)
 }
 
 func (b *backend) Copy(to, from launch.Memory, n int) error {
-	return b.queue.Copy(to.(*cl.Memory), 0, from.(*cl.Memory), 0, n)
+	return b.on(func(q *cl.Queue) error { return q.Copy(to.(*cl.Memory), 0, from.(*cl.Memory), 0, n) })
 }
 
-func (b *backend) Zero(m launch.Memory, n int) error { return b.queue.Zero(m.(*cl.Memory), 0, n) }
+func (b *backend) Zero(m launch.Memory, n int) error {
+	return b.on(func(q *cl.Queue) error { return q.Zero(m.(*cl.Memory), 0, n) })
+}
+
+// on enqueues something where nobody else does, and waits for it.
+func (b *backend) on(enqueue func(q *cl.Queue) error) error {
+	q, err := b.runs.Take()
+	if err != nil {
+		return err
+	}
+	defer b.runs.Give(q)
+	return errors.Join(enqueue(q), q.Finish())
+}
 
 func (b *backend) Close() error {
-	return errors.Join(b.queue.Finish(), b.queue.Close(), b.context.Close())
+	return errors.Join(b.up.Close(), b.down.Close(), b.runs.Close(), b.context.Close())
 }
 
 func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
@@ -151,24 +176,49 @@ func (r *recording) SetMemory(at, arg int, m launch.Memory) error {
 func (r *recording) SetInt(at, arg int, n int64) error { return r.kernels[at].SetInt64(arg, n) }
 
 // Run enqueues the kernels one after another and waits for the last.
-func (r *recording) Run() error {
-	marker, err := r.enqueue()
+func (r *recording) Run() error { return r.run(nil, nil) }
+
+// RunAndRead waits for the copy behind them.
+func (r *recording) RunAndRead(p []byte, from launch.Memory) error {
+	var pin runtime.Pinner // the driver writes it while nobody is in a call that has it
+	pin.Pin(&p[0])
+	defer pin.Unpin()
+	return r.run(p, from.(*cl.Memory))
+}
+
+func (r *recording) run(p []byte, from *cl.Memory) error {
+	q, err := r.backend.runs.Take()
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.backend.queue.Flush(), marker.Wait(), marker.Close())
+	defer r.backend.runs.Give(q)
+	marker, err := r.enqueue(q, p, from)
+	if err != nil {
+		return errors.Join(err, q.Finish())
+	}
+	err = errors.Join(q.Flush(), marker.Wait())
+	if err != nil {
+		err = errors.Join(err, q.Finish())
+	}
+	return launch.Begun(errors.Join(err, marker.Close()))
 }
 
-func (r *recording) enqueue() (*cl.Event, error) {
-	b := r.backend
-	b.enqueuing.Lock()
-	defer b.enqueuing.Unlock()
-	for _, l := range r.launches {
-		if err := b.queue.Enqueue(l); err != nil {
-			return nil, errors.Join(err, b.queue.Finish())
+func (r *recording) enqueue(q *cl.Queue, p []byte, from *cl.Memory) (*cl.Event, error) {
+	for i, l := range r.launches {
+		if err := q.Enqueue(l); err != nil {
+			if i > 0 {
+				err = launch.Begun(err)
+			}
+			return nil, err
 		}
 	}
-	return b.queue.Marker()
+	if from != nil {
+		if err := q.EnqueueRead(p, from, 0); err != nil {
+			return nil, launch.Begun(err)
+		}
+	}
+	marker, err := q.Marker()
+	return marker, launch.Begun(err)
 }
 
 func (r *recording) Close() error {

@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 				}
 				return open(api, c.Device, s, optionsFor(c.Device, s), nil)
 			}
-			devicetest.Run(t, with, devicetest.Options{Compile: device.Options{Check: true}})
+			devicetest.Run(t, with, devicetest.Options{Compile: device.Options{Check: true}, Grouped: true})
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package opencl
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -53,17 +54,27 @@ func optionsFor(d *cl.Device, s entry.Shape) string {
 	return buildOptions(d)
 }
 
+// backendOf is a backend in a shape, until the end of the test.
+func backendOf(t *testing.T, s entry.Shape) *backend {
+	t.Helper()
+	c := openContext(t)
+	b, err := newBackend(c, s, optionsFor(c.Device, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(b.up.Close(), b.down.Close(), b.runs.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
 // TestRandomKernels compares kernels in both shapes with the interpreter.
 func TestRandomKernels(t *testing.T) {
-	c := openContext(t)
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {
-			q, err := c.NewQueue(false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer q.Close()
-			b := &backend{context: c, queue: q, style: styleOf(s), options: optionsFor(c.Device, s)}
+			b := backendOf(t, s)
 			launchtest.RandomKernels(t, b, s, nil)
 		})
 	}
@@ -71,13 +82,6 @@ func TestRandomKernels(t *testing.T) {
 
 // TestFewRows compares products of few rows in the shape for GPUs.
 func TestFewRows(t *testing.T) {
-	c := openContext(t)
-	q, err := c.NewQueue(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
 	s := shapes["gpu"]
-	b := &backend{context: c, queue: q, style: styleOf(s), options: optionsFor(c.Device, s)}
-	launchtest.FewRows(t, b, s, func(ir.DType) bool { return true })
+	launchtest.FewRows(t, backendOf(t, s), s, func(ir.DType) bool { return true })
 }

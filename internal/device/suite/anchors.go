@@ -31,9 +31,26 @@ func matMulCases() []*Case {
 			}
 		}})
 	}
-	all = append(all, fewRowsCases()...)
+	all = append(all, append(fewRowsCases(), PackedCases()...)...)
+	all = append(all, tf32Case(sizes))
+	all = append(all, manyRowsCases()...)
 	return append(all, layerCase("linear layer", m, sizes[:1], 7, 9), layerCase("linear layer wide", m,
 		[]ir.Env{{"M": 1}, {"M": 0}, {"M": 13}, {"M": 70}}, 300, 130))
+}
+
+// tf32Case multiplies f32 that a device may round to TF32: numbers that have no
+// more digits, whose sums are exact, others, and those that are not finite.
+func tf32Case(sizes []ir.Env) *Case {
+	m, k, n := ir.Sym("M", 0, 4096), ir.Sym("K", 0, 4096), ir.Sym("N", 0, 4096)
+	return &Case{Name: "matmul tf32", Sizes: sizes, Build: func(b *Builder) []*ir.Node {
+		var outs []*ir.Node
+		for _, fill := range []Fill{Given(1, -3, 1024, 0.25, -0.5, 7), Ordinary, Special} {
+			x, y := b.Input(ir.F32, fill, m, k), b.Input(ir.F32, Given(2, 5, -1, 0.125), k, n)
+			turned := b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, b.Input(ir.F32, Ordinary, n, k))
+			outs = append(outs, b.Add(ir.MatMul, ir.Attr{TF32: true}, x, y), b.Add(ir.MatMul, ir.Attr{TF32: true}, x, turned))
+		}
+		return outs
+	}}
 }
 
 // fewRowsCases multiplies a few rows, whose number is known, by weights that lie
@@ -56,6 +73,33 @@ func fewRowsCases() []*Case {
 				times(Ordinary, ir.N(8), ir.N(64), ir.N(16))
 			}
 			return outs
+		}})
+	}
+	return all
+}
+
+// manyRowsCases multiplies more rows and columns than a tile of any device has,
+// with more values of k than lie close by at a time, by operands that lie either
+// way.
+func manyRowsCases() []*Case {
+	m := ir.Sym("M", 0, 512)
+	const width, out = 328, 264
+	var all []*Case
+	for _, d := range []ir.DType{ir.F16, ir.BF16} {
+		all = append(all, &Case{Name: fmt.Sprintf("matmul many rows %v", d), Sizes: []ir.Env{{"M": 0}, {"M": 65}, {"M": 130}}, Build: func(b *Builder) []*ir.Node {
+			operand := func(turned bool, rows, cols ir.Dim) *ir.Node {
+				if turned {
+					return b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, b.Input(d, Ordinary, cols, rows))
+				}
+				return b.Input(d, Ordinary, rows, cols)
+			}
+			times := func(turnedX, turnedY bool) *ir.Node {
+				return b.Add(ir.MatMul, ir.Attr{}, operand(turnedX, m, ir.N(width)), operand(turnedY, ir.N(width), ir.N(out)))
+			}
+			if d == ir.F16 {
+				return []*ir.Node{times(true, true), times(false, false)}
+			}
+			return []*ir.Node{times(true, false), times(false, true)}
 		}})
 	}
 	return all

@@ -24,12 +24,15 @@ func attentionCases() []*Case {
 	var all []*Case
 	for _, d := range []ir.DType{ir.F32, ir.F64, ir.F16, ir.BF16} {
 		for _, k := range kinds {
-			for _, results := range []attentionResults{{"attention", both}, {"attentiongrad", gradients}} {
+			for _, results := range []attentionResults{{"attention", both}, {"attentiongrad", Gradients}} {
 				all = append(all, results.dense(d, k.name, k.attr), results.ragged(d, k.name, k.attr))
 			}
 		}
 	}
-	return append(all, longAttention(), repeatedValues(), wideHeads(ir.F32), wideHeads(ir.BF16), wideHeads(ir.F16))
+	for _, d := range []ir.DType{ir.F32, ir.BF16, ir.F16} {
+		all = append(all, attentionResults{"attention", both}.wideHeads(d), attentionResults{"attentiongrad", Gradients}.wideHeads(d))
+	}
+	return append(all, longAttention(), repeatedValues(), infiniteHeads())
 }
 
 const (
@@ -43,8 +46,8 @@ type attentionResults struct {
 	of   func(b *Builder, n *ir.Node) []*ir.Node
 }
 
-// gradients are those of an attention with respect to q, k and v.
-func gradients(b *Builder, n *ir.Node) []*ir.Node {
+// Gradients are those of an attention with respect to q, k and v.
+func Gradients(b *Builder, n *ir.Node) []*ir.Node {
 	if b.err != nil {
 		return nil
 	}
@@ -122,9 +125,9 @@ func repeatedValues() *Case {
 
 // wideHeads has heads that units for matrices take, over more keys than they look
 // at at a time. In f32 operands are widened from bf16.
-func wideHeads(d ir.DType) *Case {
+func (r attentionResults) wideHeads(d ir.DType) *Case {
 	q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
-	return &Case{Name: fmt.Sprintf("attention wide heads %v", d), Sizes: []ir.Env{{"Q": 3, "K": 0, "B": 1}, {"Q": 80, "K": 140, "B": 2}}, Build: func(b *Builder) []*ir.Node {
+	return &Case{Name: fmt.Sprintf("%s wide heads %v", r.name, d), Sizes: []ir.Env{{"Q": 3, "K": 0, "B": 1}, {"Q": 80, "K": 140, "B": 2}}, Build: func(b *Builder) []*ir.Node {
 		operand := func(rows ir.Dim, heads, width int) *ir.Node {
 			if d != ir.F32 {
 				return b.Input(d, Ordinary, rows, ir.N(heads), ir.N(width))
@@ -133,6 +136,21 @@ func wideHeads(d ir.DType) *Case {
 		}
 		in := []*ir.Node{operand(q, heads, 32), operand(k, keyHeads, 32), operand(k, keyHeads, 48),
 			b.Input(ir.I32, Offsets(q), batch.Plus(1)), b.Input(ir.I32, Offsets(k), batch.Plus(1))}
-		return both(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.2, Causal: true, Ragged: true}}, in...))
+		return r.of(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.2, Causal: true, Ragged: true}}, in...))
+	}}
+}
+
+// infiniteHeads has infinities and NaN in queries, keys and values, which must
+// stay with those that see them: with a window of one key each query has its own,
+// and queries in front of the first key have none.
+func infiniteHeads() *Case {
+	inf := math.Inf(1)
+	return &Case{Name: "attentiongrad infinities", Sizes: []ir.Env{{}}, Build: func(b *Builder) []*ir.Node {
+		in := func(length, width int, fill Fill) *ir.Node {
+			return b.Input(ir.F32, fill, ir.N(1), ir.N(2), ir.N(length), ir.N(width))
+		}
+		a := ir.AttentionAttr{Scale: 0.5, Causal: true, Window: 1}
+		q := in(40, 1, Given(1, 2, 0.5, inf, 1, math.NaN(), 0.25))
+		return Gradients(b, b.Add(ir.Attention, ir.Attr{Attention: &a}, q, in(36, 1, Given(1, -inf, 0.5, 1, 2)), in(36, 3, Given(1, 0.5, 1, 2, -1, 3, 1, inf))))
 	}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/int4"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/rewrite"
 )
@@ -54,11 +55,12 @@ func Rules() []Rule {
 type Format struct {
 	Name      string
 	precision ir.DType
+	packs     bool // weights, into 4 bits
 }
 
 // Formats are those that a device may have.
 func Formats() []Format {
-	return []Format{{"f32", ir.F32}, {"bf16", ir.BF16}, {"f16", ir.F16}, {"int8", ir.I8}}
+	return []Format{{Name: "f32", precision: ir.F32}, {Name: "bf16", precision: ir.BF16}, {Name: "f16", precision: ir.F16}, {Name: "int8", precision: ir.I8}, {Name: "int4", packs: true}}
 }
 
 // layer is a linear layer without its activation, as data and weights have it.
@@ -75,11 +77,17 @@ func (f Format) Try(ctx context.Context, d Runner) (err error) {
 	if err != nil {
 		return err
 	}
+	r := *runs[0]
+	if f.packs {
+		graph, r.Leaves, err = PackWeights(ctx, graph, r.Leaves, int4.Rows, rewrite.Options{})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
 	asked, _, err := rewrite.Run(graph, rewrite.Options{NoOpt: []string{"all"}, Precision: f.precision})
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	r := *runs[0]
 	if r.Want, r.Bounds, err = interp.Evaluate(ctx, asked, r.Env, r.Leaves); err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -197,7 +197,7 @@ func others() []choice {
 	list := []choice{
 		{"attention long", nil}, {"attention mask causal cap f16", []int{5}}, {"attention ragged window bf16", []int{4}}, {"attention wide heads bf16", []int{1}}, {"attention wide heads f16", []int{1}}, {"attention plain f64", []int{0}},
 		{"attentiongrad causal f32", []int{5}}, {"attentiongrad ragged plain f32", []int{4}}, {"attentiongrad plain bf16", []int{0}},
-		{"conv f32", []int{3}}, {"conv f16", []int{2}}, {"matmul batched f32", []int{6}}, {"matmul few rows f32", nil}, {"matmul few rows bf16", []int{3}}, {"rand", []int{3}}, {"assign f32", nil}, {"segmentids", []int{4}},
+		{"conv f32", []int{3}}, {"conv f16", []int{2}}, {"matmul batched f32", []int{6}}, {"matmul few rows f32", nil}, {"matmul few rows bf16", []int{3}}, {"matmul many rows f16", []int{2}}, {"matmul many rows bf16", []int{2}}, {"rand", []int{3}}, {"assign f32", nil}, {"segmentids", []int{4}},
 		{"segmentreduce sum f32", []int{4}}, {"segmentreduce max i32", []int{4}}, {"chain bf16", []int{3}}, {"reduce long bf16", []int{2}},
 		{"gather outside at 6 i32", nil}, {"scatter add outside at -1 i64", nil}, {"idiv by zero i32", nil}, {"mod by zero u8", nil}, {"segmentids with offsets [0 7]", nil},
 	}

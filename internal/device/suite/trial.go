@@ -11,7 +11,8 @@ import (
 
 // trial is a little of everything that models are made of, as one small program:
 // rows of a table, a layer with its activation, a normalised row, f64 as well as
-// f32, integers, a number format that is converted.
+// f32, integers, a number format that is converted, and products that units for
+// matrices take, as their operands may lie.
 var trial = &Case{Name: "trial", Build: func(b *Builder) []*ir.Node {
 	const n, width, out = 5, 19, 35 // no multiple of any vector
 	table := b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(11), ir.N(width))
@@ -23,7 +24,11 @@ var trial = &Case{Name: "trial", Build: func(b *Builder) []*ir.Node {
 	sum := b.Add(ir.ReduceSum, ir.Attr{Axes: []int{1}}, y)
 	normal := b.Add(ir.Div, ir.Attr{}, y, b.Add(ir.Expand, ir.Attr{Shape: ir.Static(n, out)}, b.Add(ir.Sqrt, ir.Attr{}, b.Add(ir.Add, ir.Attr{}, b.Add(ir.Mul, ir.Attr{}, sum, sum), b.Full(ir.F32, 1, ir.N(n), ir.N(1))))))
 	counts := b.Add(ir.Add, ir.Attr{}, b.Add(ir.Mul, ir.Attr{}, ids, ids), b.Full(ir.I32, 1<<20, ir.N(n), ir.N(1)))
-	return []*ir.Node{normal, b.Add(ir.ReduceMax, ir.Attr{Axes: []int{1}}, y), counts, b.Add(ir.Cast, ir.Attr{DType: ir.BF16}, y)}
+	const rows, cols, k = 136, 144, 328 // more than one tile has, and more stages than lie close by
+	left, right := b.Input(ir.BF16, Ordinary, ir.N(rows), ir.N(k)), b.Input(ir.BF16, Ordinary, ir.N(k), ir.N(cols))
+	turned := func(x *ir.Node) *ir.Node { return b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, x) }
+	return []*ir.Node{normal, b.Add(ir.ReduceMax, ir.Attr{Axes: []int{1}}, y), counts, b.Add(ir.Cast, ir.Attr{DType: ir.BF16}, y),
+		b.Add(ir.MatMul, ir.Attr{}, left, right), b.Add(ir.MatMul, ir.Attr{}, turned(right), turned(left))}
 }}
 
 // Trial has d compute a small program, twice, and compares with what another

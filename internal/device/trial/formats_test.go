@@ -40,7 +40,7 @@ func TestFormats(t *testing.T) {
 	if known := memory().Formats("x", p); known != nil {
 		t.Errorf("%v before it was asked", known)
 	}
-	want := []string{"f32", "bf16"}
+	want := []string{"f32", "bf16", "int4"}
 	if got, err := memory().TryFormats(t.Context(), "x", p, d); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -63,7 +63,7 @@ func TestOnce(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	for output, at := range []int{2, 2, 2, 0} { // a byte of the first element
+	for output, at := range []int{2, 2, 2, 0, 1, 1} { // a byte of the first element
 
 		m := &Memory{}
 		d := &spoiled{Device: interp.New(), spoil: func(outs []device.Buffer) { outs[output].Bytes()[at] ^= 0x40 }}

@@ -97,7 +97,10 @@ func (r *recording) SetInt(at, arg int, n int64) error {
 }
 
 func (r *recording) Run() error {
-	err := r.commands.Run()
+	err := r.commands.Submit()
+	if err == nil {
+		err = launch.Begun(r.commands.Wait())
+	}
 	if err != nil || !r.watched {
 		return err
 	}

@@ -22,8 +22,9 @@ const (
 // shapeOf chooses by what the device says of itself.
 func shapeOf(p *vk.Physical) entry.Shape {
 	if p.Software() {
-		// Mesa has the items of a group in the lanes of vectors.
-		return entry.Shape{Items: 2 * max(8, p.Subgroup), Near: p.Shared / 2, Shared: p.Shared, Flat: 64, Product: flat.Product}
+		// Mesa has the items of a group in the lanes of vectors, most of which lie on
+		// the stack whatever their number.
+		return entry.Shape{Items: 2 * max(8, p.Subgroup), Near: p.Shared / 2, Shared: p.Shared, Own: 56, Flat: 64, Product: flat.Product}
 	}
 	return entry.Shape{Items: 256, Near: p.Shared / 2, Shared: p.Shared, Flat: 64, Product: flat.Product}
 }

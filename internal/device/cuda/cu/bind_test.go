@@ -75,14 +75,14 @@ func callAll(t *testing.T, c *cu.Context, pools bool) {
 	launches := []*cu.Launch{launch(1000, 1, 0), launch(500, 2, dynamic)}
 	g, err := c.NewGraph(launches)
 	must(t, g, err)
-	if err := g.Run(s); err != nil {
+	if err := g.Run(s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if words(499) != 2+dynamic || words(500) != 1 {
 		t.Errorf("the graph filled with %d and %d", words(499), words(500))
 	}
 	launches[0].Set(2, 11)
-	if err := errors.Join(g.Update(0), g.Run(s)); err != nil {
+	if err := errors.Join(g.Update(0), g.Run(s, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if words(499) != 2+dynamic || words(500) != 11 {

@@ -24,8 +24,7 @@ type Context struct {
 	refs   atomic.Int64 // one for the owner, one for each thing made with it
 	lost   atomic.Pointer[LostError]
 
-	staging sync.Mutex // of large transfers
-	stages  [2]stage
+	up, down stages
 }
 
 // ErrClosed is returned by what was closed before it was used.

@@ -204,14 +204,14 @@ func TestGraph(t *testing.T) {
 	g, err := c.NewGraph(launches)
 	must(t, g, err)
 	s := stream(t, c)
-	if err := errors.Join(g.Update(2), g.Run(s), s.Start(launches[0]), s.Wait()); err != nil {
+	if err := errors.Join(g.Update(2), g.Run(s, nil), s.Start(launches[0]), s.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	if n := f.Started(); n != 4 {
 		t.Errorf("%d kernels started", n)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if err := errors.Join(g.Update(1), g.Run(s)); err != nil {
+		if err := errors.Join(g.Update(1), g.Run(s, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 4 { // those of the fake

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Launch is a kernel with its grid and its arguments, each of 8 bytes. Whoever
@@ -120,15 +121,37 @@ func (g *Graph) Update(i int) error {
 	return c.check(code, "cuGraphExecKernelNodeSetParams")
 }
 
-// Run starts the graph on a stream and waits for all that was started there.
-func (g *Graph) Run(s *Stream) error {
+// Fetch is memory that is copied to the host behind a graph: as many bytes as To
+// has.
+type Fetch struct {
+	To   *Host
+	From *Memory
+}
+
+// CallGraphLaunch is the call of errors of Run that come before anything has started.
+const CallGraphLaunch = "cuGraphLaunch"
+
+// Run starts the graph on a stream, behind it a copy if f is not nil, and waits for
+// all that was started there.
+func (g *Graph) Run(s *Stream, f *Fetch) error {
+	if f != nil {
+		if err := f.From.within(0, len(f.To.Bytes), "cuMemcpyDtoH"); err != nil {
+			return err
+		}
+	}
 	c := g.context
 	if err := c.enter(); err != nil {
 		return err
 	}
 	defer c.leave()
-	if err := c.check(c.api.GraphLaunch(g.exec, s.id), "cuGraphLaunch"); err != nil {
+	if err := c.check(c.api.GraphLaunch(g.exec, s.id), CallGraphLaunch); err != nil {
 		return err
+	}
+	if f != nil {
+		code := c.api.MemcpyDtoHAsync(unsafe.Pointer(&f.To.Bytes[0]), f.From.Pointer, len(f.To.Bytes), s.id)
+		if err := c.check(code, "cuMemcpyDtoH"); err != nil {
+			return errors.Join(err, c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize"))
+		}
 	}
 	return c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize")
 }

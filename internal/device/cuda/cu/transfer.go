@@ -3,6 +3,7 @@ package cu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -18,7 +19,13 @@ const (
 	copiers = 4
 )
 
-// stage is memory of the host that the device reads and writes by itself.
+// stages are memory of the host that the device reads and writes by itself, for
+// large transfers in one direction, one at a time.
+type stages struct {
+	sync.Mutex
+	all [2]stage
+}
+
 type stage struct {
 	host *Host
 	done *Event // of the last transfer from or to it
@@ -44,7 +51,7 @@ func (s *Stream) Write(dst *Memory, offset int, src []byte) error {
 	if len(src) < largeTransfer {
 		return s.wait(call, func() Code { return s.context.api.MemcpyHtoDAsync(to, unsafe.Pointer(&src[0]), len(src), s.id) })
 	}
-	return s.staged(len(src), func(at int, host []byte) error {
+	return s.staged(&s.context.up, len(src), func(at int, host []byte) error {
 		copyWide(host, src[at:])
 		return s.context.call(call, func() Code {
 			return s.context.api.MemcpyHtoDAsync(to+Pointer(at), unsafe.Pointer(&host[0]), len(host), s.id)
@@ -63,7 +70,7 @@ func (s *Stream) Read(dst []byte, src *Memory, offset int) error {
 	if len(dst) < largeTransfer {
 		return s.wait(call, func() Code { return s.context.api.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), from, len(dst), s.id) })
 	}
-	return s.staged(len(dst), func(at int, host []byte) error {
+	return s.staged(&s.context.down, len(dst), func(at int, host []byte) error {
 		return s.context.call(call, func() Code {
 			return s.context.api.MemcpyDtoHAsync(unsafe.Pointer(&host[0]), from+Pointer(at), len(host), s.id)
 		})
@@ -73,11 +80,10 @@ func (s *Stream) Read(dst []byte, src *Memory, offset int) error {
 // staged makes a transfer of n bytes in parts, by two stages in turn: start is
 // called once a stage is free, and finish before it is used again, when its part
 // has arrived.
-func (s *Stream) staged(n int, start func(at int, host []byte) error, finish func(at int, host []byte)) error {
-	c := s.context
-	c.staging.Lock()
-	defer c.staging.Unlock()
-	if err := c.makeStages(); err != nil {
+func (s *Stream) staged(g *stages, n int, start func(at int, host []byte) error, finish func(at int, host []byte)) error {
+	g.Lock()
+	defer g.Unlock()
+	if err := s.context.makeStages(g); err != nil {
 		return err
 	}
 	var parts [2][]byte // on their way
@@ -86,7 +92,7 @@ func (s *Stream) staged(n int, start func(at int, host []byte) error, finish fun
 		if parts[i] == nil {
 			return nil
 		}
-		err := c.stages[i].done.Wait()
+		err := g.all[i].done.Wait()
 		if err == nil {
 			finish(places[i], parts[i])
 		}
@@ -98,10 +104,10 @@ func (s *Stream) staged(n int, start func(at int, host []byte) error, finish fun
 		if err := end(i); err != nil {
 			return errors.Join(err, s.Wait())
 		}
-		parts[i], places[i] = c.stages[i].host.Bytes[:min(stageBytes, n-at)], at
+		parts[i], places[i] = g.all[i].host.Bytes[:min(stageBytes, n-at)], at
 		err := start(at, parts[i])
 		if err == nil {
-			err = s.Record(c.stages[i].done)
+			err = s.Record(g.all[i].done)
 		}
 		if err != nil {
 			return errors.Join(err, s.Wait()) // the stages must be free for others
@@ -113,9 +119,9 @@ func (s *Stream) staged(n int, start func(at int, host []byte) error, finish fun
 
 // makeStages makes the stages. They are the context's own, and do not keep it
 // open.
-func (c *Context) makeStages() error {
-	for i := range c.stages {
-		g := &c.stages[i]
+func (c *Context) makeStages(of *stages) error {
+	for i := range of.all {
+		g := &of.all[i]
 		if g.host != nil {
 			continue
 		}
@@ -135,7 +141,7 @@ func (c *Context) makeStages() error {
 // dropStages gives them back.
 func (c *Context) dropStages() error {
 	var err error
-	for _, g := range c.stages {
+	for _, g := range slices.Concat(c.up.all[:], c.down.all[:]) {
 		if g.host == nil {
 			continue
 		}

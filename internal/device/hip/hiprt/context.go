@@ -4,23 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/dynlib"
 )
 
-// Context is a device with a stream, which runs what it is given in order. It
-// may be used from many goroutines.
+// Context is a device. It may be used from many goroutines.
 type Context struct {
 	Device *Device
 	api    *API
-	stream StreamID
 	lost   atomic.Bool
 	closed atomic.Bool
-	// launching is held while the kernels of one run are enqueued.
-	launching sync.Mutex
 }
 
 // ErrClosed is returned by what was closed before it was used.
@@ -66,37 +61,15 @@ func (a *API) NewContext(d *Device) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	const nonBlocking = 1 // it does not wait for the stream that other libraries use
-	stream := new(StreamID)
-	if err := c.check(a.StreamCreate(stream, nonBlocking), "hipStreamCreateWithFlags"); err != nil {
-		return nil, err
-	}
-	c.stream = *stream
 	return c, nil
 }
 
-// Wait waits until all that was enqueued has ended.
-func (c *Context) Wait() error {
-	leave, err := c.enter()
-	defer leave()
-	if err != nil {
-		return err
-	}
-	return c.check(c.api.StreamSynchronize(c.stream), "hipStreamSynchronize")
-}
-
-// Close gives the stream back once what was enqueued has ended.
+// Close ends the use of the device; its streams are closed.
 func (c *Context) Close() error {
 	if c.closed.Swap(true) {
 		return ErrClosed
 	}
-	err := c.Wait()
-	leave, failed := c.enter()
-	defer leave()
-	if failed != nil {
-		return errors.Join(err, failed)
-	}
-	return errors.Join(err, c.check(c.api.StreamDestroy(c.stream), "hipStreamDestroy"))
+	return nil
 }
 
 // Memory is a part of a device's memory.
@@ -177,61 +150,4 @@ func (m *Memory) within(offset, n int, call string) error {
 func (m *Memory) at(offset int) unsafe.Pointer {
 	p := m.address + Pointer(offset)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&p))
-}
-
-// Directions of copies.
-const (
-	toDevice = 1
-	toHost   = 2
-	onDevice = 3
-)
-
-// transfer copies in the stream's order.
-func (c *Context) transfer(dst, src unsafe.Pointer, n int, kind uint32, wait bool) error {
-	leave, err := c.enter()
-	defer leave()
-	if err != nil {
-		return err
-	}
-	if err := c.check(c.api.MemcpyAsync(dst, src, n, kind, c.stream), "hipMemcpyAsync"); err != nil || !wait {
-		return err
-	}
-	return c.check(c.api.StreamSynchronize(c.stream), "hipStreamSynchronize")
-}
-
-// Write copies to the device; src may change once it returns.
-func (c *Context) Write(dst *Memory, offset int, src []byte) error {
-	if err := dst.within(offset, len(src), "hipMemcpyAsync"); err != nil || len(src) == 0 {
-		return err
-	}
-	return c.transfer(dst.at(offset), unsafe.Pointer(&src[0]), len(src), toDevice, true)
-}
-
-// Read copies from the device once all that was enqueued before has ended.
-func (c *Context) Read(dst []byte, src *Memory, offset int) error {
-	if err := src.within(offset, len(dst), "hipMemcpyAsync"); err != nil || len(dst) == 0 {
-		return err
-	}
-	return c.transfer(unsafe.Pointer(&dst[0]), src.at(offset), len(dst), toHost, true)
-}
-
-// Copy enqueues a copy of n bytes.
-func (c *Context) Copy(dst, src *Memory, n int) error {
-	if err := errors.Join(dst.within(0, n, "hipMemcpyAsync"), src.within(0, n, "hipMemcpyAsync")); err != nil || n == 0 {
-		return err
-	}
-	return c.transfer(dst.at(0), src.at(0), n, onDevice, false)
-}
-
-// Zero enqueues filling n bytes with 0.
-func (c *Context) Zero(m *Memory, n int) error {
-	if err := m.within(0, n, "hipMemsetAsync"); err != nil || n == 0 {
-		return err
-	}
-	leave, err := c.enter()
-	defer leave()
-	if err != nil {
-		return err
-	}
-	return c.check(c.api.MemsetAsync(m.address, 0, n, c.stream), "hipMemsetAsync")
 }

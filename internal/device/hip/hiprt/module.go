@@ -146,32 +146,3 @@ func (l *Launch) SetMemory(arg int, m *Memory) {
 
 // SetInt passes a 64-bit integer.
 func (l *Launch) SetInt(arg int, n int64) { l.values[arg] = uint64(n) }
-
-// Run runs launches one after another and waits for the last.
-func (c *Context) Run(all []*Launch) error {
-	leave, err := c.enter()
-	defer leave()
-	if err == nil {
-		err = c.enqueue(all)
-	}
-	if err != nil {
-		return err
-	}
-	return c.check(c.api.StreamSynchronize(c.stream), "hipStreamSynchronize")
-}
-
-func (c *Context) enqueue(all []*Launch) error {
-	c.launching.Lock()
-	defer c.launching.Unlock()
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	for _, l := range all {
-		pin.Pin(&l.values[0])
-		pin.Pin(&l.params[0])
-		if code := c.api.LaunchKernel(l.function, l.groups, l.items, c.stream, &l.params[0]); code != 0 {
-			c.api.StreamSynchronize(c.stream) // what was enqueued uses memory that may go now
-			return c.check(code, l.call)
-		}
-	}
-	return nil
-}

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-const blocking = 1
+const notBlocking, blocking = 0, 1
 
 // errRange says that a transfer would leave its buffer.
 var errRange = errors.New("outside the buffer")
@@ -21,10 +21,19 @@ func (m *Memory) within(offset, n int, call string) error {
 // Read copies from the device once all that was enqueued before has ended, and
 // waits for it.
 func (q *Queue) Read(dst []byte, src *Memory, offset int) error {
+	return q.read(dst, src, offset, blocking)
+}
+
+// EnqueueRead does not wait: the caller keeps dst pinned until that has ended.
+func (q *Queue) EnqueueRead(dst []byte, src *Memory, offset int) error {
+	return q.read(dst, src, offset, notBlocking)
+}
+
+func (q *Queue) read(dst []byte, src *Memory, offset int, wait uint32) error {
 	if err := src.within(offset, len(dst), "clEnqueueReadBuffer"); err != nil || len(dst) == 0 {
 		return err
 	}
-	return q.check(q.api.EnqueueReadBuffer(q.id, src.id, blocking, offset, len(dst), unsafe.Pointer(&dst[0]), 0, nil, nil), "clEnqueueReadBuffer")
+	return q.check(q.api.EnqueueReadBuffer(q.id, src.id, wait, offset, len(dst), unsafe.Pointer(&dst[0]), 0, nil, nil), "clEnqueueReadBuffer")
 }
 
 // Write copies to the device; src may change once it returns.

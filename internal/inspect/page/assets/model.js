@@ -31,7 +31,7 @@ function readFacts(doc) {
   for (const t of f.run?.kernels || []) if (f.kernels[t.kernel]) f.kernels[t.kernel].timed = t;
   f.kernelSeconds = f.kernels.reduce((sum, k) => sum + (k.timed?.seconds || 0), 0);
   f.subtitle = [
-    f.device, f.precision && "products in " + f.precision.replace(/^i8$/, "int8"), f.off.length && "without " + f.off.join(", "),
+    f.device, f.precision && "products in " + f.precision, f.off.length && "without " + f.off.join(", "),
     f.stages[0]?.nodes && plural(f.stages[0].nodes.length, "operation"), f.kernels.length && plural(f.kernels.length, "kernel"),
   ].filter(Boolean).join(" · ");
   return f;

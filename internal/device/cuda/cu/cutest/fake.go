@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/emit/ptx/ptxsim"
 )
 
@@ -65,6 +66,7 @@ type Fake struct {
 	links    map[cu.LinkID][]byte
 	started  int // kernels
 	faults   []string
+	order    order.Checker
 
 	compilations int
 }
@@ -103,7 +105,8 @@ func (f *Fake) Live() []string {
 }
 
 // Faults lists calls that a real driver would have punished: without a context
-// on the thread, with handles of nothing, or of what was given back.
+// on the thread, with handles of nothing, or of what was given back; and uses of
+// memory that are in no order, which it would not have noticed.
 func (f *Fake) Faults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,6 +118,16 @@ func (f *Fake) fault(format string, args ...any) {
 		f.faults = append(f.faults, fmt.Sprintf(format, args...))
 	}
 }
+
+// check notes what the checker of the order says.
+func (f *Fake) check(err error) {
+	if err != nil {
+		f.fault("%v", err)
+	}
+}
+
+// buffer is the memory that an address lies in.
+func (f *Fake) buffer(p cu.Pointer) order.Memory { return order.Memory(f.memory.Begin(uint64(p))) }
 
 // give makes a handle.
 func (f *Fake) give(name string) uintptr {
@@ -217,7 +230,11 @@ func (f *Fake) finding(a *cu.API) {
 	}
 }
 
-const totalMemory = 4 << 30
+const (
+	totalMemory = 4 << 30
+	sharedUsual = 48 << 10  // bytes that a block may always have
+	sharedMost  = 227 << 10 // and that it may have if asked for
+)
 
 // attributes are those of a GPU of the present.
 func (f *Fake) attributes(d cu.DeviceID) map[int]int32 {
@@ -226,8 +243,8 @@ func (f *Fake) attributes(d cu.DeviceID) map[int]int32 {
 		capability = int32(f.Capability)
 	}
 	all := map[int]int32{
-		1: 1024, 8: 48 << 10, 10: 32, 12: 64 << 10, 13: 1980000, 16: 8, 32: 1, 33: 1 + int32(d), 36: 2619000, 37: 5120, 38: 50 << 20, 39: 2048,
-		75: capability / 10, 76: capability % 10, 97: 227 << 10, 115: 1,
+		1: 1024, 8: sharedUsual, 10: 32, 12: 64 << 10, 13: 1980000, 16: 8, 32: 1, 33: 1 + int32(d), 36: 2619000, 37: 5120, 38: 50 << 20, 39: 2048,
+		75: capability / 10, 76: capability % 10, 97: sharedMost, 115: 1,
 	}
 	if f.NoPools {
 		all[115] = 0

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch/order"
 )
 
 func (f *Fake) buffers(a *cu.API) {
@@ -47,6 +48,7 @@ func (f *Fake) alloc(p *cu.Pointer, n int) cu.Code {
 }
 
 func (f *Fake) free(p cu.Pointer) cu.Code {
+	f.check(f.order.Free(f.buffer(p)))
 	if err := f.memory.Free(uint64(p)); err != nil {
 		f.fault("cuMemFree: %v", err)
 	}
@@ -207,6 +209,7 @@ func (f *Fake) transfers(a *cu.API) {
 	a.MemcpyHtoDAsync = func(dst cu.Pointer, src unsafe.Pointer, n int, s cu.StreamID) cu.Code {
 		return f.inside("cuMemcpyHtoDAsync", func(*primary) cu.Code {
 			to, code := f.part(dst, n, s)
+			f.check(f.order.Start(order.Stream(s), "cuMemcpyHtoDAsync").Writes(f.buffer(dst)))
 			copy(to, unsafe.Slice((*byte)(src), n))
 			return code
 		})
@@ -214,6 +217,7 @@ func (f *Fake) transfers(a *cu.API) {
 	a.MemcpyDtoHAsync = func(dst unsafe.Pointer, src cu.Pointer, n int, s cu.StreamID) cu.Code {
 		return f.inside("cuMemcpyDtoHAsync", func(*primary) cu.Code {
 			from, code := f.part(src, n, s)
+			f.check(f.order.Start(order.Stream(s), "cuMemcpyDtoHAsync").Reads(f.buffer(src)))
 			copy(unsafe.Slice((*byte)(dst), n), from)
 			return code
 		})
@@ -225,6 +229,9 @@ func (f *Fake) transfers(a *cu.API) {
 				return code
 			}
 			to, code := f.part(dst, n, s)
+			w := f.order.Start(order.Stream(s), "cuMemcpyDtoDAsync")
+			f.check(w.Reads(f.buffer(src)))
+			f.check(w.Writes(f.buffer(dst)))
 			copy(to, from)
 			return code
 		})
@@ -232,6 +239,7 @@ func (f *Fake) transfers(a *cu.API) {
 	a.MemsetD8Async = func(dst cu.Pointer, value byte, n int, s cu.StreamID) cu.Code {
 		return f.inside("cuMemsetD8Async", func(*primary) cu.Code {
 			to, code := f.part(dst, n, s)
+			f.check(f.order.Start(order.Stream(s), "cuMemsetD8Async").Writes(f.buffer(dst)))
 			for i := range to {
 				to[i] = value
 			}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/dynlib"
 	"github.com/sinterml/sinter/internal/emit/ptx/ptxsim"
 )
@@ -22,8 +23,9 @@ type module struct {
 
 // function is an entry point. sim is nil where kernels are not run.
 type function struct {
-	name string
-	sim  *ptxsim.Function
+	name    string
+	sim     *ptxsim.Function
+	dynamic int // bytes of shared memory that a launch may give beyond what it may always
 }
 
 // node is a launch with its arguments as they were.
@@ -141,8 +143,16 @@ func (f *Fake) programs(a *cu.API) {
 			return 0
 		})
 	}
-	a.FuncSetAttribute = func(cu.FunctionID, int, int32) cu.Code {
-		return f.inside("cuFuncSetAttribute", func(*primary) cu.Code { return 0 })
+	a.FuncSetAttribute = func(id cu.FunctionID, attribute int, value int32) cu.Code {
+		return f.inside("cuFuncSetAttribute", func(*primary) cu.Code {
+			const maxDynamic = 8
+			fn := f.entries[id]
+			if fn == nil || attribute != maxDynamic || fn.declared()+int(value) > sharedMost {
+				return cu.InvalidValue
+			}
+			fn.dynamic = int(value)
+			return 0
+		})
 	}
 	a.LaunchKernel = func(p *cu.NodeParams, s cu.StreamID) cu.Code {
 		var n *node
@@ -154,7 +164,7 @@ func (f *Fake) programs(a *cu.API) {
 		if code != 0 {
 			return code
 		}
-		return f.run("cuLaunchKernel", n)
+		return f.run("cuLaunchKernel", s, n)
 	}
 }
 
@@ -169,6 +179,14 @@ func (m *module) function(name string) (*function, error) {
 		return nil, fmt.Errorf("no entry %s", name)
 	}
 	return fn, nil
+}
+
+// declared is how much shared memory it has in any case.
+func (fn *function) declared() int {
+	if fn.sim == nil {
+		return 0
+	}
+	return fn.sim.Shared
 }
 
 // attributes are by the numbers of cuFuncGetAttribute.
@@ -209,6 +227,10 @@ func (f *Fake) node(p *cu.NodeParams) (*node, cu.Code) {
 		return nil, cu.InvalidHandle
 	}
 	n := &node{of: fn, grid: p.Grid, block: p.Block, shared: int(p.Shared)}
+	if n.shared > max(fn.dynamic, sharedUsual-fn.declared()) {
+		f.fault("kernel %s with %d bytes of shared memory, which nobody has asked for", fn.name, n.shared)
+		return nil, cu.InvalidValue
+	}
 	if fn.sim != nil {
 		n.args = make([]byte, fn.sim.ArgBytes())
 		for i, at := range unsafe.Slice(p.Params, len(fn.sim.Params)) {
@@ -221,11 +243,15 @@ func (f *Fake) node(p *cu.NodeParams) (*node, cu.Code) {
 
 // run runs kernels one after another. One that goes wrong loses the device, as
 // does the one that is to: that is noticed by the next call.
-func (f *Fake) run(name string, nodes ...*node) cu.Code {
+func (f *Fake) run(name string, s cu.StreamID, nodes ...*node) cu.Code {
+	var uses func(base uint64, write bool)
+	if f.Compute {
+		uses = f.uses(name, s)
+	}
 	for _, n := range nodes {
 		var err error
 		if n.of.sim != nil {
-			err = n.of.sim.Launch(context.Background(), ptxsim.Launch{Grid: n.grid, Block: n.block, Shared: n.shared, Args: n.args, Memory: &f.memory})
+			err = n.of.sim.Launch(context.Background(), ptxsim.Launch{Grid: n.grid, Block: n.block, Shared: n.shared, Args: n.args, Memory: &f.memory, Uses: uses})
 		}
 		lost := false
 		code := f.inside(name, func(c *primary) cu.Code {
@@ -248,6 +274,22 @@ func (f *Fake) run(name string, nodes ...*node) cu.Code {
 	return 0
 }
 
+// uses starts kernels, and gives what is to be told of their memory.
+func (f *Fake) uses(name string, s cu.StreamID) func(base uint64, write bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	work := f.order.Start(order.Stream(s), name)
+	return func(base uint64, write bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if write {
+			f.check(work.Writes(order.Memory(base)))
+		} else {
+			f.check(work.Reads(order.Memory(base)))
+		}
+	}
+}
+
 func (f *Fake) streams(a *cu.API) {
 	a.StreamCreate = func(s *cu.StreamID, _ uint32) cu.Code {
 		return f.inside("cuStreamCreate", func(*primary) cu.Code {
@@ -261,6 +303,7 @@ func (f *Fake) streams(a *cu.API) {
 	a.StreamSynchronize = func(s cu.StreamID) cu.Code {
 		return f.inside("cuStreamSynchronize", func(*primary) cu.Code {
 			f.known(uintptr(s), "cuStreamCreate")
+			f.order.Wait(order.Stream(s))
 			for _, p := range f.shared {
 				p.trim(p.threshold)
 			}
@@ -271,6 +314,7 @@ func (f *Fake) streams(a *cu.API) {
 		return f.inside("cuStreamWaitEvent", func(*primary) cu.Code {
 			f.known(uintptr(s), "cuStreamCreate")
 			f.known(uintptr(e), "cuEventCreate")
+			f.order.Follow(order.Stream(s), order.Event(e))
 			return 0
 		})
 	}
@@ -288,12 +332,14 @@ func (f *Fake) streams(a *cu.API) {
 			f.known(uintptr(s), "cuStreamCreate")
 			f.known(uintptr(e), "cuEventCreate")
 			f.events[e] = f.started
+			f.order.Record(order.Event(e), order.Stream(s))
 			return 0
 		})
 	}
 	come := func(e cu.EventID) cu.Code {
 		return f.inside("cuEventSynchronize", func(*primary) cu.Code {
 			f.known(uintptr(e), "cuEventCreate")
+			f.order.WaitEvent(order.Event(e))
 			return 0
 		})
 	}
@@ -353,7 +399,7 @@ func (f *Fake) chains(a *cu.API) {
 		if code != 0 {
 			return code
 		}
-		return f.run("cuGraphLaunch", nodes...)
+		return f.run("cuGraphLaunch", s, nodes...)
 	}
 	a.GraphExecDestroy = func(x cu.ExecID) cu.Code {
 		return f.inside("cuGraphExecDestroy", func(*primary) cu.Code {

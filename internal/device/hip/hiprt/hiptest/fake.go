@@ -5,11 +5,13 @@ package hiptest
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/hip/hiprt"
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/dynlib"
 )
 
@@ -41,6 +43,8 @@ type Fake struct {
 	current atomic.Int32
 	started int // kernels
 	lost    bool
+	order   order.Checker
+	faults  []string
 }
 
 // Started is how many kernels were enqueued.
@@ -64,15 +68,48 @@ func (f *Fake) Compiled() int {
 	return f.codes
 }
 
-// Live lists the functions that made what was not given back.
+// Live lists the functions that made what was not given back, and uses of memory
+// in no order.
 func (f *Fake) Live() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var names []string
+	names := slices.Clone(f.faults)
 	for _, name := range f.live {
 		names = append(names, name)
 	}
 	return names
+}
+
+// buffer finds the memory that an address lies in; false for the host's.
+func (f *Fake) buffer(p uintptr) (order.Memory, bool) {
+	for base, m := range f.memory {
+		if p >= uintptr(base) && p < uintptr(base)+uintptr(8*len(m)) {
+			return order.Memory(base), true
+		}
+	}
+	return 0, false
+}
+
+// uses starts something on a stream that reads and writes what lies at addresses.
+// The caller holds mu.
+func (f *Fake) uses(s hiprt.StreamID, call string, reads, writes []uintptr) {
+	w := f.order.Start(order.Stream(s), call)
+	for _, p := range reads {
+		if m, ok := f.buffer(p); ok {
+			f.check(w.Reads(m))
+		}
+	}
+	for _, p := range writes {
+		if m, ok := f.buffer(p); ok {
+			f.check(w.Writes(m))
+		}
+	}
+}
+
+func (f *Fake) check(err error) {
+	if err != nil {
+		f.faults = append(f.faults, err.Error())
+	}
 }
 
 // make gives a handle.
@@ -164,14 +201,25 @@ func (f *Fake) buffers(a *hiprt.API) {
 		f.memory[*p], f.live[uintptr(*p)] = m, "hipMalloc"
 		return 0
 	}
-	a.Free = func(p hiprt.Pointer) hiprt.Code { return f.drop(uintptr(p)) }
-	a.MemcpyAsync = func(dst, src unsafe.Pointer, n int, _ uint32, _ hiprt.StreamID) hiprt.Code {
+	a.Free = func(p hiprt.Pointer) hiprt.Code {
+		f.mu.Lock()
+		if !f.lost {
+			f.check(f.order.Free(order.Memory(p)))
+		}
+		f.mu.Unlock()
+		return f.drop(uintptr(p))
+	}
+	a.MemcpyAsync = func(dst, src unsafe.Pointer, n int, _ uint32, s hiprt.StreamID) hiprt.Code {
+		f.mu.Lock()
+		f.uses(s, "hipMemcpyAsync", []uintptr{uintptr(src)}, []uintptr{uintptr(dst)})
+		f.mu.Unlock()
 		copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
 		return f.locked()
 	}
-	a.MemsetAsync = func(p hiprt.Pointer, value byte, n int, _ hiprt.StreamID) hiprt.Code {
+	a.MemsetAsync = func(p hiprt.Pointer, value byte, n int, s hiprt.StreamID) hiprt.Code {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		f.uses(s, "hipMemsetAsync", nil, []uintptr{uintptr(p)})
 		m, ok := f.memory[p]
 		if !ok {
 			return hiprt.InvalidValue
@@ -186,7 +234,12 @@ func (f *Fake) buffers(a *hiprt.API) {
 		*s = hiprt.StreamID(f.make("hipStreamCreateWithFlags"))
 		return 0
 	}
-	a.StreamSynchronize = func(hiprt.StreamID) hiprt.Code { return f.locked() }
+	a.StreamSynchronize = func(s hiprt.StreamID) hiprt.Code {
+		f.mu.Lock()
+		f.order.Wait(order.Stream(s))
+		f.mu.Unlock()
+		return f.locked()
+	}
 	a.StreamDestroy = func(s hiprt.StreamID) hiprt.Code { return f.drop(uintptr(s)) }
 }
 

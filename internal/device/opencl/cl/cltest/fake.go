@@ -7,10 +7,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
+	"github.com/sinterml/sinter/internal/dynlib"
 )
 
 // Fake is a driver whose device keeps memory and runs no kernel. The zero value
@@ -29,6 +33,11 @@ type Fake struct {
 	// LoseAfter is how many kernels start before the device is lost, in the
 	// middle of what it does; 0: never.
 	LoseAfter int
+	// Kernel is how long each kernel takes, and Megabyte each megabyte of a
+	// transfer, on the queue that it is enqueued to; 0: no time.
+	Kernel, Megabyte time.Duration
+	// Quick leaves out to look whether uses of memory are in order.
+	Quick bool
 
 	mu       sync.Mutex
 	next     uintptr
@@ -37,6 +46,13 @@ type Fake struct {
 	started  int // kernels
 	compiled int // programs
 	lost     bool
+	busy     map[cl.QueueID]time.Time // until when
+	comes    map[cl.EventID]time.Time
+	mostBusy int
+	order    order.Checker
+	faults   []string
+	texts    map[cl.ProgramID]string
+	kernels  map[cl.KernelID]*kernel
 	platform cl.PlatformID
 	device   cl.DeviceID
 }
@@ -55,11 +71,12 @@ func (f *Fake) Compiled() int {
 	return f.compiled
 }
 
-// Live lists the functions that made what was not given back.
+// Live lists the functions that made what was not given back, and uses of memory
+// in no order.
 func (f *Fake) Live() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var names []string
+	names := slices.Clone(f.faults)
 	for _, name := range f.live {
 		names = append(names, name)
 	}
@@ -109,6 +126,8 @@ func word(n int) []byte { return binary.NativeEndian.AppendUint64(nil, uint64(n)
 func (f *Fake) API() *cl.API {
 	f.platform, f.device = cl.PlatformID(f.give("platform")), cl.DeviceID(f.give("device"))
 	clear(f.live)
+	f.busy, f.comes = map[cl.QueueID]time.Time{}, map[cl.EventID]time.Time{}
+	f.texts, f.kernels = map[cl.ProgramID]string{}, map[cl.KernelID]*kernel{}
 	a := &cl.API{Name: "a fake"}
 	f.finding(a)
 	f.contexts(a)
@@ -183,7 +202,14 @@ func (f *Fake) contexts(a *cl.API) {
 	}
 	a.ReleaseQueue = func(q cl.QueueID) cl.Code { return f.drop(uintptr(q)) }
 	a.Flush = func(cl.QueueID) cl.Code { return f.state() }
-	a.Finish = func(cl.QueueID) cl.Code { return f.state() }
+	a.Finish = func(q cl.QueueID) cl.Code {
+		f.mu.Lock()
+		f.order.Wait(order.Stream(q))
+		until := f.busy[q]
+		f.mu.Unlock()
+		time.Sleep(time.Until(until))
+		return f.state()
+	}
 }
 
 // state is what calls return once the device is lost.
@@ -216,11 +242,13 @@ func (f *Fake) programs(a *cl.API) {
 		*code = 0
 		return f.give(name)
 	}
-	a.CreateProgramSource = func(_ cl.ContextID, _ **byte, _ *int, code *cl.Code) cl.ProgramID {
+	a.CreateProgramSource = func(_ cl.ContextID, text **byte, n *int, code *cl.Code) cl.ProgramID {
+		p := cl.ProgramID(give("clCreateProgramWithSource", code))
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.compiled++
-		f.mu.Unlock()
-		return cl.ProgramID(give("clCreateProgramWithSource", code))
+		f.texts[p] = string(unsafe.Slice(*text, *n))
+		return p
 	}
 	binary := []byte("a program of driver " + f.Driver)
 	a.CreateProgramBinary = func(_ cl.ContextID, _ *cl.DeviceID, n *int, start **byte, _, code *cl.Code) cl.ProgramID {
@@ -248,27 +276,55 @@ func (f *Fake) programs(a *cl.API) {
 		return 0
 	}
 	a.ReleaseProgram = func(p cl.ProgramID) cl.Code { return f.drop(uintptr(p)) }
-	a.CreateKernel = func(_ cl.ProgramID, _ *byte, code *cl.Code) cl.KernelID {
-		return cl.KernelID(give("clCreateKernel", code))
+	a.CreateKernel = func(p cl.ProgramID, name *byte, code *cl.Code) cl.KernelID {
+		k := cl.KernelID(give("clCreateKernel", code))
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.kernels[k] = kernelOf(f.texts[p], dynlib.GoString(name))
+		return k
 	}
 	a.ReleaseKernel = func(k cl.KernelID) cl.Code { return f.drop(uintptr(k)) }
-	a.SetKernelArg = func(cl.KernelID, uint32, int, unsafe.Pointer) cl.Code { return 0 }
+	a.SetKernelArg = func(k cl.KernelID, i uint32, _ int, value unsafe.Pointer) cl.Code {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.kernels[k].set(int(i), value)
+		return 0
+	}
 	a.GetKernelWorkGroup = func(_ cl.KernelID, _ cl.DeviceID, _ uint32, size int, value *byte, needed *int) cl.Code {
 		return reply(word(256), size, value, needed)
 	}
-	a.EnqueueNDRangeKernel = func(_ cl.QueueID, _ cl.KernelID, _ uint32, _, _, _ *[3]int, _ uint32, _, event *cl.EventID) cl.Code {
+	a.EnqueueNDRangeKernel = func(q cl.QueueID, k cl.KernelID, _ uint32, _, _, _ *[3]int, _ uint32, _, event *cl.EventID) cl.Code {
 		c := f.occur(event)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.started++
+		f.take(q, f.Kernel)
+		f.uses(q, "clEnqueueNDRangeKernel", f.kernels[k].read, f.kernels[k].written)
 		f.lost = f.lost || f.started == f.LoseAfter // the driver takes the kernel, and it never ends
 		return c
 	}
 }
 
 func (f *Fake) events(a *cl.API) {
-	a.EnqueueMarker = func(_ cl.QueueID, _ uint32, _, event *cl.EventID) cl.Code { return f.occur(event) }
-	a.WaitForEvents = func(uint32, *cl.EventID) cl.Code {
+	a.EnqueueMarker = func(q cl.QueueID, _ uint32, _, event *cl.EventID) cl.Code {
+		c := f.occur(event)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.order.Record(order.Event(*event), order.Stream(q))
+		f.comes[*event] = f.busy[q]
+		return c
+	}
+	a.WaitForEvents = func(n uint32, events *cl.EventID) cl.Code {
+		f.mu.Lock()
+		var until time.Time
+		for _, e := range unsafe.Slice(events, n) {
+			f.order.WaitEvent(order.Event(e))
+			if f.comes[e].After(until) {
+				until = f.comes[e]
+			}
+		}
+		f.mu.Unlock()
+		time.Sleep(time.Until(until))
 		if f.state() != 0 {
 			const failedEvent = -14
 			return failedEvent

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
 )
 
@@ -32,7 +33,14 @@ func (f *Fake) buffers(a *cl.API) {
 		f.memory[m] = f.memory[whole][region[0]:][:region[1]]
 		return m
 	}
-	a.ReleaseMemObject = func(m cl.MemID) cl.Code { return f.drop(uintptr(m)) }
+	a.ReleaseMemObject = func(m cl.MemID) cl.Code {
+		f.mu.Lock()
+		if !f.lost {
+			f.check(f.order.Free(order.Memory(m)))
+		}
+		f.mu.Unlock()
+		return f.drop(uintptr(m))
+	}
 }
 
 // part is what a transfer reads or writes, unless the device is lost or the
@@ -51,27 +59,31 @@ func (f *Fake) part(m cl.MemID, offset, size int, event *cl.EventID) ([]byte, cl
 }
 
 func (f *Fake) transfers(a *cl.API) {
-	a.EnqueueReadBuffer = func(_ cl.QueueID, m cl.MemID, _ uint32, offset, size int, p unsafe.Pointer, _ uint32, _, event *cl.EventID) cl.Code {
+	a.EnqueueReadBuffer = func(q cl.QueueID, m cl.MemID, blocking uint32, offset, size int, p unsafe.Pointer, _ uint32, _, event *cl.EventID) cl.Code {
 		b, c := f.part(m, offset, size, event)
+		f.transfer(q, "clEnqueueReadBuffer", m, 0, size, blocking)
 		copy(unsafe.Slice((*byte)(p), size), b)
 		return c
 	}
-	a.EnqueueWriteBuffer = func(_ cl.QueueID, m cl.MemID, _ uint32, offset, size int, p unsafe.Pointer, _ uint32, _, event *cl.EventID) cl.Code {
+	a.EnqueueWriteBuffer = func(q cl.QueueID, m cl.MemID, blocking uint32, offset, size int, p unsafe.Pointer, _ uint32, _, event *cl.EventID) cl.Code {
 		b, c := f.part(m, offset, size, event)
+		f.transfer(q, "clEnqueueWriteBuffer", 0, m, size, blocking)
 		copy(b, unsafe.Slice((*byte)(p), size))
 		return c
 	}
-	a.EnqueueCopyBuffer = func(_ cl.QueueID, src, dst cl.MemID, srcOffset, dstOffset, size int, _ uint32, _, event *cl.EventID) cl.Code {
+	a.EnqueueCopyBuffer = func(q cl.QueueID, src, dst cl.MemID, srcOffset, dstOffset, size int, _ uint32, _, event *cl.EventID) cl.Code {
 		from, c := f.part(src, srcOffset, size, event)
 		if c != 0 {
 			return c
 		}
 		to, c := f.part(dst, dstOffset, size, nil)
+		f.transfer(q, "clEnqueueCopyBuffer", src, dst, size, 0)
 		copy(to, from)
 		return c
 	}
-	a.EnqueueFillBuffer = func(_ cl.QueueID, m cl.MemID, pattern *byte, patternSize, offset, size int, _ uint32, _, event *cl.EventID) cl.Code {
+	a.EnqueueFillBuffer = func(q cl.QueueID, m cl.MemID, pattern *byte, patternSize, offset, size int, _ uint32, _, event *cl.EventID) cl.Code {
 		b, c := f.part(m, offset, size, event)
+		f.transfer(q, "clEnqueueFillBuffer", 0, m, size, 0)
 		copy(b, bytes.Repeat(unsafe.Slice(pattern, patternSize), len(b)/patternSize))
 		return c
 	}

@@ -1,0 +1,43 @@
+package cltest
+
+import (
+	"time"
+
+	"github.com/sinterml/sinter/internal/device/opencl/cl"
+)
+
+// MostBusy is the most queues that had work at once, of work that takes time, since
+// Rest.
+func (f *Fake) MostBusy() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mostBusy
+}
+
+// Rest has MostBusy begin anew.
+func (f *Fake) Rest() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mostBusy = 0
+}
+
+// take has a queue be busy for a time, behind what it does already. The caller
+// holds mu.
+func (f *Fake) take(q cl.QueueID, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	now := time.Now()
+	begin := f.busy[q]
+	if begin.Before(now) {
+		begin = now
+	}
+	f.busy[q] = begin.Add(d)
+	n := 0
+	for _, until := range f.busy {
+		if until.After(now) {
+			n++
+		}
+	}
+	f.mostBusy = max(f.mostBusy, n)
+}

@@ -1,0 +1,60 @@
+package planted
+
+// groupDefects are in the products by groups of warps of NVIDIA's GPUs, and in
+// the interpreter that says what is wrong with them.
+var groupDefects = []Defect{
+	groupDefect("groups-sums-not-fenced", "warpgroup.go", `	w.line("wgmma.fence.sync.aligned")
+`, ""),
+	groupDefect("groups-not-committed", "warpgroup.go", `	w.line("wgmma.commit_group.sync.aligned")
+`, ""),
+	groupDefect("groups-free-too-early", "warpgroup.go", `w.line("wgmma.wait_group.sync.aligned 1")`, `w.line("wgmma.wait_group.sync.aligned 2")`),
+	groupDefect("groups-last-not-waited-for", "warpgroup.go", `	w.line("wgmma.wait_group.sync.aligned 0")
+`, ""),
+	groupDefect("groups-wrong-stage-freed", "warpgroup.go", `w.arrive("@"+free+" ", before, true)`, `w.arrive("@"+free+" ", s.phase, true)`),
+	groupDefect("groups-parity-stays", "warpgroup.go", `	w.line("@%s xor.b32 %s, %s, 1", last, s.parity, s.parity)
+`, ""),
+	groupDefect("groups-nothing-free-at-first", "warpgroup_fill.go", `s, at := w.slot(1), w.op(words, "mov.u32", "0") // all`, `s, at := w.slot(0), w.op(words, "mov.u32", "0") // all`),
+	groupDefect("groups-one-warp-frees", "warpgroup.go", `i*phasesStep+phasesStep/2, 2*fillItems/32)`, `i*phasesStep+phasesStep/2, 1)`),
+	groupDefect("groups-barriers-not-made-for-all", "warpgroup.go", `	b.line("bar.sync 0") // who finishes the block before this one has left shared memory too
+	multiplies, done := b.label(), b.label()`, `	multiplies, done := b.label(), b.label()`),
+	groupDefect("groups-far-patterns", "warpgroup.go", `how = swizzled | patternLen>>4<<32 | farLen>>4<<16`, `how = swizzled | farLen>>4<<32 | patternLen>>4<<16`),
+	groupDefect("groups-part-of-k", "warpgroup.go", `step = stepBytes / w.size * patternRow`, `step = patternLen`),
+	groupDefect("groups-rows-of-the-first", "warpgroup.go", `fmt.Sprint(groupStep*patternRow)) // from`, `fmt.Sprint(groupStep*patternRow/2)) // from`),
+	groupDefect("groups-turned-by-the-other", "warpgroup.go", `bit[w.x.deep]+", "+bit[w.y.deep]`, `bit[w.y.deep]+", "+bit[w.x.deep]`),
+	groupDefect("groups-copies-not-fenced", "warpgroup_fill.go", `	w.line("cp.async.wait_group %d", wgmmaAhead)
+	w.line("fence.proxy.async.shared::cta")
+`, `	w.line("cp.async.wait_group %d", wgmmaAhead)
+`),
+	groupDefect("groups-copies-not-waited-for", "warpgroup_fill.go", `w.line("cp.async.wait_group %d", wgmmaAhead)`, `w.line("cp.async.wait_group %d", wgmmaAhead+1)`),
+	groupDefect("groups-last-copies-not-waited-for", "warpgroup_fill.go", `	w.line("cp.async.wait_all")
+`, ""),
+	groupDefect("groups-elements-not-fenced", "warpgroup_fill.go", `	w.line("fence.proxy.async.shared::cta")
+	w.arrive("", s.phase, false)
+`, `	w.arrive("", s.phase, false)
+`),
+	groupDefect("groups-rows-behind-the-last", "warpgroup_fill.go", `w.op(predicates, "setp.gt.s32", left, fmt.Sprint(n))`, `w.op(predicates, "setp.ge.s32", left, fmt.Sprint(n))`),
+	groupDefect("groups-k-behind-the-last", "warpgroup_fill.go", `rows := w.op(words, "selp.b32", left, "0", inside)`, `rows := w.op(words, "selp.b32", left, left, inside)`),
+	groupDefect("groups-columns-behind-the-last", "warpgroup_fill.go", `deep := w.op(words, "selp.b32", deep, "0", inside)`, `deep := w.op(words, "selp.b32", deep, deep, inside)`),
+	groupDefect("groups-pieces-in-order", "warpgroup_fill.go", `other := w.op(words, "and.b32", w.op(words, "xor.b32", piece, row), "7")`, `other := w.op(words, "and.b32", piece, "7")`),
+	groupDefect("groups-unaligned-copies", "warpgroup_fill.go", `bits := w.op(longs, "and.b64", w.op(longs, "or.b64", bitsX, bitsY), "15")`, `bits := w.op(longs, "and.b64", w.op(longs, "or.b64", bitsX, bitsY), "0")`),
+	groupDefect("groups-rows-below-together", "warpgroup_finish.go", `i/2%2*8*groupFinishRow`, `i/2%2*4*groupFinishRow`),
+	{
+		Name: "groups-on-an-older-driver", File: "internal/emit/ptx/target.go", Old: `sm == 90 && driver >= groupsDriver`, New: `sm >= 90 && driver >= groupsDriver`,
+		Package: "internal/emit/ptx", Run: "TestTargetFor",
+	},
+	{
+		Name: "groups-without-shared-memory", File: "internal/device/cuda/recording.go", Old: `p.backend.target.Dynamic(l.Kernel)`, New: `0`,
+		Package: "internal/device/cuda", Run: "TestGroups",
+	},
+	simDefect("interpreter-forgets-fences", "wgmma.go", `v.clock == 0 || v.clock > w.fenced[by]`, `v.clock == 0 || by < 0`),
+	simDefect("interpreter-knows-of-all", "shared.go", `return v.clock <= w.seen[v.thread/lanes]`, `return v.clock <= w.seen[v.thread/lanes] || s.seen != nil`),
+	simDefect("interpreter-forgets-reads", "shared.go", `s.busy != nil && s.busy[u] > 0`, `s.busy != nil && s.busy[u] > 1<<15`),
+}
+
+func groupDefect(name, file, before, after string) Defect {
+	return Defect{Name: name, File: "internal/emit/ptx/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: "TestGroupLayers"}
+}
+
+func simDefect(name, file, before, after string) Defect {
+	return Defect{Name: name, File: "internal/emit/ptx/ptxsim/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: "TestGroupFaults"}
+}
