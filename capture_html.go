@@ -1,7 +1,6 @@
 package sinter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func (g *Graph) HTML(w io.Writer) error {
 
 // document is what there is to see of g.
 func (g *Graph) document() *inspect.Document {
-	f := inspect.Facts{}
+	f := inspect.Facts{Precision: F32.String()}
 	if err := g.Err(); err != nil {
 		f.Missing = []string{err.Error()}
 		return inspect.New(traced(&ir.Graph{}), f)
@@ -54,7 +53,6 @@ func (g *Graph) document() *inspect.Document {
 // document is what there is to see of g when it is compiled.
 func (d *Device) document(g *ir.Graph, o device.Options, f inspect.Facts) *inspect.Document {
 	f.Device, f.Off = d.Name(), slices.Clone(o.NoOpt)
-	f.Precision = cmp.Or(o.Precision, ir.F32).String()
 	c, err := d.look(g, o)
 	if err != nil {
 		f.Missing = append(f.Missing, err.Error())

@@ -206,7 +206,7 @@ func (h *hostile) known(t reflect.Type) (any, bool) {
 	case reflect.TypeFor[sinter.Dim]():
 		return []sinter.Dim{{}, sinter.N(-1), sinter.N(2), sinter.N(3), sinter.N(math.MaxInt), sinter.Sym("n", 0, 8), sinter.Sym("", 3, 1), sinter.Sym("q", -5, 5)}[h.IntN(8)], true
 	case reflect.TypeFor[sinter.DType]():
-		return []sinter.DType{0, sinter.F32, sinter.F16, sinter.I32, sinter.U64, sinter.Bool, 99, sinter.Int8}[h.IntN(8)], true
+		return []sinter.DType{0, sinter.F32, sinter.F16, sinter.I32, sinter.U64, sinter.Bool, 99, sinter.Int8, sinter.TF32}[h.IntN(9)], true
 	case reflect.TypeFor[context.Context]():
 		done, cancel := context.WithCancel(context.Background())
 		cancel()

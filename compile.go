@@ -42,6 +42,7 @@ type compiled struct {
 // Program is a compiled graph. It may run from many goroutines at once.
 type Program struct {
 	*compiled
+	precision              Precision
 	leaves                 []ir.Leaf // with storages
 	outputs                []output
 	inputs                 []int        // leaves that are inputs
@@ -96,10 +97,14 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 		return nil, err
 	}
 	graph := g.graph
-	if d.referee() {
-		if graph, err = asAsked(graph, precision); err != nil {
-			return nil, err
-		}
+	switch {
+	case o.Precision == Int4:
+		graph, err = packWeights(ctx, d, graph, o)
+	case d.referee():
+		graph, err = asAsked(graph, precision)
+	}
+	if err != nil {
+		return nil, err
 	}
 	bare, outputs, leaves := split(graph)
 	if err := errors.Join(checkAssigns(bare, leaves), checkBindable(bare, leaves)); err != nil {
@@ -110,7 +115,7 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{compiled: c, leaves: leaves, outputs: outputs}
+	p := &Program{compiled: c, precision: cmp.Or(o.Precision, F32), leaves: leaves, outputs: outputs}
 	p.prepare()
 	p.cleanup = runtime.AddCleanup(p, release, c)
 	return p, nil

@@ -22,7 +22,7 @@ func init() {
 	device.Register(device.Driver{
 		Name: "interp",
 		List: func() ([]device.Properties, error) {
-			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true, DTypes: []string{"f32", "bf16", "int8"}}}, nil
+			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true, DTypes: []string{"f32", "bf16", "int8", "int4"}}}, nil
 		},
 		Open: func(int) (device.Device, error) { return interp.New(), nil },
 	})

@@ -17,7 +17,7 @@ import (
 // in internal/ may import the root; model and all behind it import public
 // packages alone, as users do.
 const layers = `
-internal/accurate internal/atomicfile internal/cpuid internal/dynlib internal/dynlib/libtest internal/filelock internal/jsonread internal/reftest internal/timetest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
+internal/accurate internal/atomicfile internal/int4 internal/cpuid internal/dynlib internal/dynlib/libtest internal/filelock internal/jsonread internal/reftest internal/timetest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
 internal/diskcache
 internal/ir
 internal/ir/irtest internal/philox
@@ -40,6 +40,7 @@ internal/device/cpu
 internal/device/null internal/device/suite
 internal/device/trial
 internal/device/opencl/cl internal/device/cuda/cu internal/device/vulkan/vk internal/device/hip/hiprt internal/device/metal/mtl
+internal/device/launch/order
 internal/device/opencl/cl/cltest internal/device/cuda/cu/cutest internal/device/vulkan/vk/vktest internal/device/hip/hiprt/hiptest internal/device/metal/mtl/mtltest
 internal/device/opencl internal/device/cuda internal/device/hip internal/device/metal internal/device/vulkan
 .

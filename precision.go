@@ -11,17 +11,19 @@ import (
 // Precision is what a program computes products in. The zero Precision is F32:
 // as written. BF16 and F16 round the operands of every product to the dtype of
 // this name, in attention and in gradients too, and sum in f32; F16 rounds the
-// results as well, so that they may become infinite, see optim.LossScale. Int8
-// quantises products of data with weights: weights by columns, data by rows.
-// Everything else computes as written; docs/precision.md lists what, and what is
-// lost.
-//
-// Int4 is not supported yet.
+// results as well, so that they may become infinite, see optim.LossScale. TF32 is
+// a permission: devices with units for it may round the operands of products to 10
+// binary digits behind the first; others compute them as written. Int8 quantises
+// products of data with weights: weights by columns, data by rows. Int4 keeps the
+// weights of these products in 4 bits, with a factor for 32 of them, and rounds the
+// data to bf16. Everything else computes as written; docs/precision.md lists what,
+// and what is lost.
 type Precision = DType
 
 const (
 	Int8 Precision = 0x40 + iota
 	Int4
+	TF32 = ir.TF32
 )
 
 // products is the dtype that a precision makes products compute in; 0 is as
@@ -34,10 +36,14 @@ func products(p Precision) (ir.DType, error) {
 		return ir.BF16, nil
 	case F16:
 		return ir.F16, nil
+	case TF32:
+		return ir.TF32, nil
 	case Int8:
 		return ir.I8, nil
+	case Int4:
+		return 0, nil // as written, once weights are packed
 	}
-	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16, F16 or Int8", precisionName(p))
+	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16, F16, TF32, Int8 or Int4", precisionName(p))
 }
 
 func precisionName(p Precision) string {

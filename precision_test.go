@@ -49,15 +49,15 @@ func TestPrecisions(t *testing.T) {
 	for _, c := range []struct {
 		p          Precision
 		near, loss float64 // of devices to one another; of the format, at most
-	}{{0, 1e-4, 1e-4}, {F32, 1e-4, 1e-4}, {BF16, 1e-4, 0.2}, {F16, 0.02, 0.05}, {Int8, 1e-4, 0.5}} {
+	}{{0, 1e-4, 1e-4}, {F32, 1e-4, 1e-4}, {TF32, 1e-4, 1e-4}, {BF16, 1e-4, 0.2}, {F16, 0.02, 0.05}, {Int8, 1e-4, 0.5}, {Int4, 1e-4, 2}} {
 		want, got := run(referee, c.p), run(cpu, c.p)
 		apart, lost := farthest(got, want), farthest(want, exact)
-		if apart > c.near || lost > c.loss || c.p != 0 && c.p != F32 && lost < 1e-3 {
+		if apart > c.near || lost > c.loss || (lost < 1e-3) != (c.loss < 1e-3) {
 			t.Errorf("precision %s: %v between devices, %v lost", precisionName(c.p), apart, lost)
 		}
 	}
-	if n := cpu.Stats().Compiled; n != 4 {
-		t.Errorf("%d programs compiled for 4 precisions", n)
+	if n := cpu.Stats().Compiled; n != 6 {
+		t.Errorf("%d programs compiled for 6 precisions", n)
 	}
 }
 

@@ -160,3 +160,23 @@ func TestPageOfAStep(t *testing.T) {
 		t.Errorf("the trace repeats %+v", doc.Stages[0].Repeats)
 	}
 }
+
+// The page says what was asked for, though a program in Int4 computes products as
+// written, of weights that were packed.
+func TestProgramHTMLPrecision(t *testing.T) {
+	x, w := sinter.Input("x", sinter.F32, sinter.N(2), sinter.N(16)), sinter.Of(make([]float32, 16*16), 16, 16)
+	for precision, want := range map[sinter.Precision]string{0: "f32", sinter.TF32: "tf32", sinter.F16: "f16", sinter.Int8: "int8", sinter.Int4: "int4"} {
+		p, err := sinter.Compile(sinter.Capture(x.MatMul(w)), sinter.Options{Device: openCPU(t, sinter.CPUOptions{}), Precision: precision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		var b bytes.Buffer
+		if err := p.HTML(&b, sinter.HTMLOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := documentOf(t, b.Bytes()).Precision; got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

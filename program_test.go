@@ -112,8 +112,8 @@ func TestCompileRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, name)
 		}
 	}
-	for _, p := range []Precision{Int4, F64, 0x7f} {
-		if _, err := Compile(Capture(Scalar(1)), Options{Precision: p}); err == nil || !strings.Contains(err.Error(), "use F32, BF16, F16 or Int8") {
+	for _, p := range []Precision{F64, I8, 0x7f} {
+		if _, err := Compile(Capture(Scalar(1)), Options{Precision: p}); err == nil || !strings.Contains(err.Error(), "use F32, BF16, F16, TF32, Int8 or Int4") {
 			t.Errorf("precision %v, which is not there: %v", p, err)
 		}
 	}

@@ -88,6 +88,9 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 	if err := p.firstValues(ctx); err != nil {
 		return err
 	}
+	if err := r.bring(ctx); err != nil {
+		return err
+	}
 	for i, a := range p.assigned {
 		if err := a.variable.turn.take(ctx); err != nil {
 			passTurns(p.assigned[:i])
@@ -104,6 +107,27 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 	}
 	r.end(err == nil)
 	return err
+}
+
+// bring has the inputs of a run that takes turns on the device when its turn comes:
+// they are on their way while the run before works.
+func (r *running) bring(ctx context.Context) error {
+	p := r.Program
+	if len(p.assigned) == 0 {
+		return nil
+	}
+	for _, at := range p.inputs {
+		s := r.leaves[at]
+		b, err := s.on(ctx, p.device)
+		if err != nil {
+			return err
+		}
+		s.done()
+		if err := b.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inputs checks names and dtypes and computes what is not computed yet.

@@ -52,7 +52,7 @@ func format(isa asm.ISA, dtype string) x86.GemmFormat {
 	host := cpuid.Host()
 	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
 	switch {
-	case dtype == "bf16" && has(x86.GemmBF16):
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16): // weights are unpacked to it
 		return x86.GemmBF16
 	case dtype == "int8" && has(x86.GemmBytes):
 		return x86.GemmBytes

@@ -62,6 +62,7 @@ func TestBatchesChangeNothing(t *testing.T) {
 	batchesChangeNothing(t, sinter.F32, 0, 7, 50, 1<<20)
 	batchesChangeNothing(t, sinter.BF16, 0, 50)
 	batchesChangeNothing(t, sinter.Int8, 0, 50)
+	batchesChangeNothing(t, sinter.Int4, 0, 50)
 }
 
 func batchesChangeNothing(t *testing.T, p sinter.Precision, batches ...int) {
@@ -223,7 +224,7 @@ func TestOptions(t *testing.T) {
 		"no model":      {},
 		"no/such":       {Model: "no/such"},
 		"config.json":   {Model: t.TempDir()},
-		"use F32":       {FS: minilm.FS, Precision: sinter.Int4},
+		"use F32":       {FS: minilm.FS, Precision: sinter.F64},
 		"precision f64": {FS: asking{minilm.FS, sinter.F64}},
 		"-1 tokens":     {FS: minilm.FS, BatchTokens: -1},
 		"zero Device":   {FS: minilm.FS, Device: &sinter.Device{}},

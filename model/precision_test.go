@@ -13,38 +13,48 @@ import (
 // cosines of its embeddings with the reference, the mean of all texts and the
 // least of any. Each text has the same bits alone and among others.
 func TestReferencePrecision(t *testing.T) {
-	e, ids, want, width, _ := miniLM(t)
 	for name, d := range devices(t) {
-		for _, c := range []struct {
-			name        string
-			precision   sinter.Precision
-			mean, least float64
-		}{{"bf16", sinter.BF16, 0.9998, 0.999}, {"int8", sinter.Int8, 0.997, 0.99}} {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				p := program(t, e, sinter.Options{Device: d, Precision: c.precision})
-				mean, least := 0.0, 1.0
-				var batch [][]int32
-				var alone [][][]float32
-				count := testable(name, len(ids))
-				if count < len(ids) {
-					c.mean, count = c.least, 2
-				}
-				chosen := shortest(ids, count)
-				for _, i := range chosen {
-					got := run(t, p, ids[i])
-					same := cosine(got[0], want[i*width:(i+1)*width])
-					mean += same / float64(len(chosen))
-					least = math.Min(least, same)
-					batch, alone = append(batch, ids[i]), append(alone, got)
-				}
-				t.Logf("cosine of %d texts to the reference: mean %.5f, least %.5f", len(chosen), mean, least)
-				if !(mean >= c.mean && least >= c.least) {
-					t.Errorf("cosine to the reference: mean %.5f, least %.5f, want %v and %v", mean, least, c.mean, c.least)
-				}
-				batchEqualsAlone(t, p, batch, alone)
-			})
+		for _, c := range formatCosts {
+			t.Run(name+"/"+c.name, func(t *testing.T) { referencePrecision(t, name, d, c) })
 		}
 	}
+}
+
+// formatCost is what a number format may cost at most.
+type formatCost struct {
+	name        string
+	precision   sinter.Precision
+	mean, least float64
+}
+
+var (
+	costOfF16   = formatCost{"f16", sinter.F16, 0.9999, 0.9999}
+	formatCosts = []formatCost{{"bf16", sinter.BF16, 0.9998, 0.999}, costOfF16, {"int8", sinter.Int8, 0.997, 0.99}, {"int4", sinter.Int4, 0.95, 0.85}}
+)
+
+func referencePrecision(t *testing.T, device string, d *sinter.Device, c formatCost) {
+	e, ids, want, width, _ := miniLM(t)
+	p := program(t, e, sinter.Options{Device: d, Precision: c.precision})
+	mean, least := 0.0, 1.0
+	var batch [][]int32
+	var alone [][][]float32
+	count := testable(device, len(ids))
+	if count < len(ids) {
+		c.mean, count = c.least, 2
+	}
+	chosen := shortest(ids, count)
+	for _, i := range chosen {
+		got := run(t, p, ids[i])
+		same := cosine(got[0], want[i*width:(i+1)*width])
+		mean += same / float64(len(chosen))
+		least = math.Min(least, same)
+		batch, alone = append(batch, ids[i]), append(alone, got)
+	}
+	t.Logf("cosine of %d texts to the reference: mean %.7f, least %.7f", len(chosen), mean, least)
+	if !(mean >= c.mean && least >= c.least) {
+		t.Errorf("cosine to the reference: mean %.5f, least %.5f, want %v and %v", mean, least, c.mean, c.least)
+	}
+	batchEqualsAlone(t, p, batch, alone)
 }
 
 // cosine is that of the angle between two vectors.
@@ -65,33 +75,40 @@ func TestReferencePrecisionEncoders(t *testing.T) {
 			continue
 		}
 		for _, dir := range modelDirs(t, "encoders") {
-			for _, c := range []struct {
-				precision sinter.Precision
-				least     float64
-			}{{sinter.BF16, 0.9999}, {sinter.Int8, 0.9995}} {
-				t.Run(fmt.Sprintf("%s/%v/%s", name, c.precision, filepath.Base(dir)), func(t *testing.T) {
-					e, err := Open(dir)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer e.Close()
-					p, ref := program(t, e, sinter.Options{Device: d, Precision: c.precision}), openReference(t, filepath.Join(dir, "reference.safetensors"))
-					least := 1.0
-					var batch [][]int32
-					var alone [][][]float32
-					for i, text := range readTexts(t, dir) {
-						want, _ := ref.floats(fmt.Sprintf("embedding.%d", i))
-						got := run(t, p, text.IDs)
-						least = math.Min(least, cosine(got[0], want))
-						batch, alone = append(batch, text.IDs), append(alone, got)
-					}
-					t.Logf("least cosine to the reference %.5f", least)
-					if !(least >= c.least) {
-						t.Errorf("cosine to the reference %.5f, want %v", least, c.least)
-					}
-					batchEqualsAlone(t, p, batch, alone)
-				})
+			for _, c := range encoderCosts {
+				if c.precision == sinter.TF32 {
+					continue // which is f32 there
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", name, c.name, filepath.Base(dir)), func(t *testing.T) { encoderPrecision(t, dir, d, c) })
 			}
 		}
 	}
+}
+
+// encoderCosts are what formats may cost these models.
+var encoderCosts = []formatCost{
+	{"tf32", sinter.TF32, 0.9999, 0.9999}, {"bf16", sinter.BF16, 0.9999, 0.9999}, {"f16", sinter.F16, 0.9999, 0.9999}, {"int8", sinter.Int8, 0.9995, 0.9995},
+}
+
+func encoderPrecision(t *testing.T, dir string, d *sinter.Device, c formatCost) {
+	e, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	p, ref := program(t, e, sinter.Options{Device: d, Precision: c.precision}), openReference(t, filepath.Join(dir, "reference.safetensors"))
+	least := 1.0
+	var batch [][]int32
+	var alone [][][]float32
+	for i, text := range readTexts(t, dir) {
+		want, _ := ref.floats(fmt.Sprintf("embedding.%d", i))
+		got := run(t, p, text.IDs)
+		least = math.Min(least, cosine(got[0], want))
+		batch, alone = append(batch, text.IDs), append(alone, got)
+	}
+	t.Logf("least cosine to the reference %.6f", least)
+	if !(least >= c.least) {
+		t.Errorf("cosine to the reference %.5f, want %v", least, c.least)
+	}
+	batchEqualsAlone(t, p, batch, alone)
 }

@@ -25,6 +25,30 @@ func TestReferenceMiniLMGPU(t *testing.T) {
 	})
 }
 
+// TestReferencePrecisionGPU does so in f16, which is the device's own on some.
+func TestReferencePrecisionGPU(t *testing.T) {
+	if !gputest.All() {
+		t.Skip("drivers compile it for seconds: set SINTER_CI")
+	}
+	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
+		if gputest.Slow(d) {
+			t.Skip("it takes hours on a simulated GPU")
+		}
+		referencePrecision(t, d.Name(), d, costOfF16)
+	})
+}
+
+// TestReferencePrecisionEncodersGPU runs one small encoder in every format: on
+// NVIDIA's kernels that is another path for each.
+func TestReferencePrecisionEncodersGPU(t *testing.T) {
+	dir := modelDirs(t, "encoders")[0]
+	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
+		for _, c := range encoderCosts {
+			t.Run(c.name, func(t *testing.T) { encoderPrecision(t, dir, d, c) })
+		}
+	})
+}
+
 // TestReferenceBERTGPU runs the small encoders on the devices of drivers: all of
 // them where everything is to be tested, else one.
 func TestReferenceBERTGPU(t *testing.T) {

@@ -56,26 +56,30 @@ func gemms(ctx context.Context, m *meter) error {
 	}{{"f32", sinter.F32}, {"bf16", sinter.BF16}, {"f16", sinter.F16}, {"int8", sinter.I8}}
 	for _, s := range shapes {
 		for _, f := range formats {
-			x, w := sinter.Input("x", f.in, sinter.Dims(s[0], s[2])...), sinter.Input("w", f.in, sinter.Dims(s[2], s[1])...)
-			out := x.MatMul(w)
-			if f.in == sinter.I8 {
-				out = x.Cast(sinter.I32).MatMul(w.Cast(sinter.I32))
-			}
-			flops := 2 * float64(s[0]) * float64(s[1]) * float64(s[2])
-			a, b := random(sinter.F32, s[0], s[2]), random(sinter.F32, s[2], s[1])
-			if f.in == sinter.I8 {
-				a, b = a.Mul(sinter.Scalar(100)), b.Mul(sinter.Scalar(100))
-			}
-			err := m.time(ctx, work{
+			work := work{
 				row:    row{Name: "gemm", DType: f.name, Shape: s[:], Unit: "TFLOP/s", Bound: m.bounds.flops[f.name] / 1e12},
-				amount: flops / 1e12, inputs: map[string]sinter.Tensor{"x": a.Cast(f.in), "w": b.Cast(f.in)}, output: out,
-			})
-			if err != nil {
+				amount: 2 * float64(s[0]) * float64(s[1]) * float64(s[2]) / 1e12,
+			}
+			work.output, work.inputs = product(f.in, s[0], s[1], s[2])
+			if err := m.time(ctx, work); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// product is one of rows x k and k x cols. With I8 it is what Precision Int8 makes
+// of a layer: data in U8, a weight whose columns lie one after another.
+func product(d sinter.DType, rows, cols, k int) (sinter.Tensor, map[string]sinter.Tensor) {
+	a, b := random(sinter.F32, rows, k), random(sinter.F32, k, cols)
+	if d != sinter.I8 {
+		x, w := sinter.Input("x", d, sinter.Dims(rows, k)...), sinter.Input("w", d, sinter.Dims(k, cols)...)
+		return x.MatMul(w), map[string]sinter.Tensor{"x": a.Cast(d), "w": b.Cast(d)}
+	}
+	x, w := sinter.Input("x", sinter.U8, sinter.Dims(rows, k)...), sinter.Input("w", sinter.I8, sinter.Dims(cols, k)...)
+	hundred := sinter.Scalar(100)
+	return x.Cast(sinter.I32).MatMul(w.T().Cast(sinter.I32)), map[string]sinter.Tensor{"x": a.Mul(hundred).Cast(sinter.U8), "w": b.T().Mul(hundred).Cast(sinter.I8)}
 }
 
 // attentions times attention forwards, not causal: 4 T^2 d operations a head.

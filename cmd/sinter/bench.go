@@ -68,6 +68,9 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	gemm.Flags().StringSliceVar(&f.shapes, "shape", nil, "these instead of the nine, as MxNxK")
 	gemm.Flags().BoolVar(&f.assert, "assert", false, "time every tile, and fail where the chosen one is more than 5 % slower than the best")
 	gemm.PreRunE = func(*cobra.Command, []string) error { // before a table is begun
+		if d := a.settings.dtype; d != "" && !slices.Contains(cpuDTypes(), d) {
+			return usagef("bench gemm: processors do not multiply in %s: use %s", d, strings.Join(cpuDTypes(), ", "))
+		}
 		_, err := givenShapes(f.shapes)
 		return err
 	}
@@ -96,7 +99,7 @@ type benchRun struct {
 	flags   benchFlags
 	isas    []string // or one device that is not the processor
 	other   bool     // that is so
-	dtypes  []string // that of --dtype, or all
+	dtypes  []string // that of --dtype, or all that processors multiply in
 	threads []int
 	app     *app
 	end     time.Time
@@ -122,7 +125,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	} else if b.isas, err = a.benchISAs(f.isas); err != nil {
 		return err
 	}
-	b.dtypes = dtypeNames()
+	b.dtypes = cpuDTypes()
 	if d := a.settings.dtype; d != "" {
 		b.dtypes = []string{d}
 	}

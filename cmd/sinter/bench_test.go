@@ -39,7 +39,7 @@ func BenchmarkCases(b *testing.B) {
 // benchmarkRun makes every case of a benchmark a Go benchmark.
 func benchmarkRun(b *testing.B) *benchRun {
 	a := &app{settings: settings{device: "auto", json: true}}
-	run := &benchRun{app: a, isas: bench.ISAs(), dtypes: dtypeNames(), threads: []int{1}, end: time.Now().Add(time.Hour), devices: map[deviceKey]*sinter.Device{}}
+	run := &benchRun{app: a, isas: bench.ISAs(), dtypes: cpuDTypes(), threads: []int{1}, end: time.Now().Add(time.Hour), devices: map[deviceKey]*sinter.Device{}}
 	if all := runtime.GOMAXPROCS(0); all > 1 {
 		run.threads = append(run.threads, all)
 	}

@@ -71,9 +71,10 @@ func (a *app) benchTrain(ctx context.Context, b *benchRun) error {
 			nets = append(nets, n)
 		}
 	}
-	b.dtypes = slices.DeleteFunc(b.dtypes, func(d string) bool { return d == dtypeOf(sinter.Int8) })
+	asked := b.dtypes
+	b.dtypes = slices.DeleteFunc(slices.Clone(asked), func(d string) bool { return d != dtypeOf(sinter.F32) && d != dtypeOf(sinter.BF16) })
 	if len(b.dtypes) == 0 {
-		return usagef("bench train trains in f32 and bf16, not in int8")
+		return usagef("bench train trains in f32 and bf16, not in %s", asked[0])
 	}
 	b.left = len(nets) * len(b.isas) * len(b.dtypes)
 	for _, n := range nets {

@@ -21,7 +21,7 @@ func TestDeviceCheck(t *testing.T) {
 	if !got.Passed || got.Cases < 90 || got.Late > 0 || len(got.Failed) > 0 || got.File != file || got.Device.ID != "cpu" || !got.Device.Verified {
 		t.Errorf("%+v", got)
 	}
-	if strings.Join(got.Formats, " ") != "bf16 f16 f32 int8" || len(got.Rules) != 6 || !got.Rules["subnormals are kept"] {
+	if strings.Join(got.Formats, " ") != "bf16 f16 f32 int4 int8" || len(got.Rules) != 6 || !got.Rules["subnormals are kept"] {
 		t.Errorf("%v, %v", got.Formats, got.Rules)
 	}
 	data, err := os.ReadFile(file)

@@ -33,7 +33,7 @@ type flags struct {
 func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.device, "device", "", "device to run on, as 'sinter device' lists them (default the best; $"+envDevice+")")
 	set.IntVar(&f.threads, "threads", 0, "threads the cpu may use (default all; $"+envThreads+")")
-	set.StringVar(&f.dtype, "dtype", "", "number format that products of data with weights compute in: f32, bf16 or int8 (default what the model asks for, else f32)")
+	set.StringVar(&f.dtype, "dtype", "", "number format that products compute in: "+strings.Join(dtypeNames(), ", ")+" (default what the model asks for, else f32)")
 	set.StringVar(&f.model, "model", "", "model: a folder, a file in it, or a name in the local hub cache (default "+defaultModelText+")")
 	set.BoolVar(&f.json, "json", false, "print JSON")
 	set.BoolVar(&f.quiet, "quiet", false, "no progress and no warnings")

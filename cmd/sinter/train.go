@@ -86,8 +86,8 @@ func (f *taskFlags) settings(dtype string) map[string]string {
 
 // check refuses flags that cannot be meant, before anything is computed.
 func (f *taskFlags) check(a *app) error {
-	if d := a.settings.dtype; d != "" && d != "f32" && d != "bf16" {
-		return usagef("%s %s: training computes in f32 or bf16", a.said("dtype"), d)
+	if d := a.settings.dtype; d != "" && d != "f32" && d != "tf32" && d != "bf16" {
+		return usagef("%s %s: training computes in f32, tf32 or bf16", a.said("dtype"), d)
 	}
 	switch ext := filepath.Ext(f.plot); {
 	case f.plot != "" && ext != ".png" && ext != ".svg":

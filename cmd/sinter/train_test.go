@@ -171,7 +171,7 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"line", "--resume"}, "--resume needs a folder"},
 		{[]string{"line", "--checkpoint-every", "5"}, "--checkpoint-every needs a folder"},
 		{[]string{"line", "--checkpoint-every", "-5", "--out", "x"}, "use at least 1"},
-		{[]string{"line", "--dtype", "int8"}, "training computes in f32 or bf16"},
+		{[]string{"line", "--dtype", "int8"}, "training computes in f32, tf32 or bf16"},
 		{[]string{"line", "--plot", "x.jpg"}, "ends in .png or .svg"},
 		{[]string{"line", "--plot", filepath.Join(file, "x.png")}, "there is no folder"},
 		{[]string{"temporal", "--export", filepath.Join(file, "x")}, "there is no folder"},

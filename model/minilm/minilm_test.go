@@ -90,7 +90,9 @@ func TestReferenceCosine(t *testing.T) {
 		{"as the model asks", 0, 0.997, 0.99},
 		{"f32", sinter.F32, 0.999, 0.995},
 		{"bf16", sinter.BF16, 0.999, 0.995},
+		{"f16", sinter.F16, 0.999, 0.995},
 		{"int8", sinter.Int8, 0.997, 0.99},
+		{"int4", sinter.Int4, 0.95, 0.85},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx := context.Background()
