@@ -50,7 +50,8 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 // format is what a product of a dtype is multiplied as.
 func format(isa asm.ISA, dtype string) x86.GemmFormat {
 	host := cpuid.Host()
-	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
+	worth := host.Worth()
+	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &worth) }
 	switch {
 	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16): // weights are unpacked to it
 		return x86.GemmBF16

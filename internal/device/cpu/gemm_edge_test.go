@@ -72,7 +72,7 @@ func TestGemmSameBits(t *testing.T) {
 	c := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", x: "plain", y: "plain", out: "bias", const_: true}
 	test := c.build(rand.New(rand.NewPCG(7, 8)))
 	var want []byte
-	for _, d := range gemmDevices(t) {
+	for _, d := range machines(t) {
 		if d.isa == Generic {
 			continue
 		}
@@ -120,7 +120,7 @@ func TestGemmHalf(t *testing.T) {
 			test := c.build(rng)
 			test.asType(dt, rng)
 			want := test.reference(t)
-			for _, d := range gemmDevices(t) {
+			for _, d := range withSlow(t) {
 				if d.isa != Generic {
 					test.check(t, fmt.Sprintf("%v %v %v", dt, size, d.isa), test.run(t, d, test.compile(t, d), 2, false), want)
 				}
@@ -156,7 +156,7 @@ func (t *gemmTest) asType(d ir.DType, rng *rand.Rand) {
 // pack.
 func TestGemmSharedPack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	for _, d := range gemmDevices(t) {
+	for _, d := range machines(t) {
 		size := gemmSize{1, 8, 40, 24}
 		first := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true, ints: true}.build(rng)
 		second := gemmCase{size: size, x: "plain", y: "plain", out: "bias", const_: true, ints: true}.build(rng)
@@ -224,7 +224,7 @@ func TestGemmPlan(t *testing.T) {
 // nothing.
 func TestGemmStatus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
-	for _, d := range gemmDevices(t) {
+	for _, d := range machines(t) {
 		for _, bad := range []bool{false, true} {
 			c := gemmCase{size: gemmSize{1, 7, 20, 9}, x: "plain", y: "plain", out: "plain", ints: true}
 			test := c.build(rng)

@@ -22,7 +22,7 @@ func TestGemmPackedAgain(t *testing.T) {
 		{size: gemmSize{1, 300, 700, 300}, x: "transposed", y: "plain", out: "plain", dtype: "bf16"},
 	} {
 		t.Run(c.String(), func(t *testing.T) {
-			for _, d := range gemmDevices(t) {
+			for _, d := range withSlow(t) {
 				test := c.build(rand.New(rand.NewPCG(1, 2)))
 				k := test.compile(t, d)
 				alone, ours, endAlone := test.bindGuarded(t, d, k, 1, false)

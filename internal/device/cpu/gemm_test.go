@@ -325,26 +325,11 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	return out
 }
 
-// gemmDevices are a device for each instruction set of this machine.
-func gemmDevices(tb testing.TB) []*Device {
-	var all []*Device
-	for _, isa := range []ISA{AVX512, AVX2, NEON, Generic} {
-		d, err := New(Options{ISA: isa})
-		if err != nil {
-			tb.Logf("without %v: %v", isa, err)
-			continue
-		}
-		tb.Cleanup(func() { _ = d.Close() })
-		all = append(all, d)
-	}
-	return all
-}
-
-// shortDevices are those and, where they have instructions for bytes or bf16, as
-// many without.
+// shortDevices are a device for each instruction set of this machine and, where
+// they have instructions for bytes or bf16, as many without.
 func shortDevices(tb testing.TB) []*Device {
-	all := gemmDevices(tb)
-	for _, d := range gemmDevices(tb) {
+	all := withSlow(tb)
+	for _, d := range machines(tb) {
 		formats := []x86.GemmFormat{x86.GemmBF16, x86.GemmBytes}
 		has := func(f x86.GemmFormat) bool { return x86.HasGemm(d.target(), f, &d.has) }
 		switch {
@@ -390,7 +375,7 @@ func TestGemmForms(t *testing.T) {
 
 func testForms(t *testing.T, dtype string) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	devices := gemmDevices(t)
+	devices := machines(t)
 	if dtype != "" {
 		devices = shortDevices(t)
 	}

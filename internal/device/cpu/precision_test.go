@@ -244,7 +244,7 @@ func TestBF16WithinBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range machines(t) {
+		for _, d := range withSlow(t) {
 			got, err := evaluate(d, g, env, data, device.Options{Precision: ir.BF16, Check: true})
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/ir"
@@ -142,6 +143,23 @@ func machines(t testing.TB) []*Device {
 		all = append(all, d)
 	}
 	return all
+}
+
+// withSlow are those and, where the processor has instructions that are not worth
+// their use there, a device that uses them.
+func withSlow(t testing.TB) []*Device {
+	all := machines(t)
+	host := cpuid.Host()
+	if host.Worth() == host.Features {
+		return all
+	}
+	d, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	d.has = host.Features
+	return append(all, d)
 }
 
 // streaming are devices of which every kernel takes the form for large results
