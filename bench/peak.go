@@ -26,8 +26,8 @@ type Peak struct {
 const burstRounds = 1000
 
 // NewPeak makes the loop for an instruction set and what products multiply
-// there: bf16 and int8 stand for the instructions for pairs of bf16, which only
-// some processors have, and for bytes; all else for f32.
+// there: bf16 and int8 stand for the instructions for pairs of bf16, where a
+// processor has them and they pay, and for bytes; all else for f32.
 func NewPeak(isa, dtype string) (*Peak, error) {
 	target, ok := map[string]asm.ISA{AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
 	if !ok {
