@@ -36,7 +36,18 @@ type Options struct {
 	// Grouped has cases compiled together, for a driver whose compiler takes long
 	// for each program.
 	Grouped bool
+	// Part leaves all else of the suite to other processes.
+	Part Part
 }
+
+// Part is one of several parts of the suite, numbered from 1: some of the cases and
+// some of the promises. The zero Part is all.
+type Part struct{ Number, Of int }
+
+func (p Part) valid() bool { return p == Part{} || 1 <= p.Number && p.Number <= p.Of }
+
+// has tells whether the i-th of anything belongs to the part.
+func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
 
 // subject is a device under test, opened with one thread and with two: the
 // bits of a result must not depend on that.
@@ -111,6 +122,9 @@ func cases(slow bool) []*suite.Case {
 // Run tests a device: every case, with -short those of the short suite, then
 // every promise.
 func Run(t *testing.T, open Open, o Options) {
+	if !o.Part.valid() {
+		t.Fatalf("no part %d of %d", o.Part.Number, o.Part.Of)
+	}
 	s, err := newSubject(open, o)
 	if err != nil {
 		t.Fatal(err)
@@ -131,12 +145,18 @@ func Run(t *testing.T, open Open, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range groups {
+	for i, g := range groups {
+		if !o.Part.has(i) {
+			continue
+		}
 		if err := s.group(g, run); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, p := range promises {
+	for i, p := range promises {
+		if !o.Part.has(i) {
+			continue
+		}
 		run(p.name, func() error { return p.check(s) })
 	}
 	for _, name := range strangers(o.Known) {

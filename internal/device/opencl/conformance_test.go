@@ -18,6 +18,11 @@ func TestConformance(t *testing.T) {
 	if os.Getenv("SINTER_CI") == "" {
 		t.Skip("the driver's compiler takes minutes for the suite: set SINTER_CI")
 	}
+	inParts(t, func(part devicetest.Part) { conform(t, part) })
+}
+
+// conform runs a part of the suite.
+func conform(t *testing.T, part devicetest.Part) {
 	c := openContext(t)
 	for name, s := range shapes {
 		if s.Items > 1 && !everyShape {
@@ -31,7 +36,7 @@ func TestConformance(t *testing.T) {
 				}
 				return open(api, c.Device, s, optionsFor(c.Device, s), nil)
 			}
-			devicetest.Run(t, with, devicetest.Options{Compile: device.Options{Check: true}, Grouped: true})
+			devicetest.Run(t, with, devicetest.Options{Compile: device.Options{Check: true}, Grouped: true, Part: part})
 		})
 	}
 }
