@@ -31,7 +31,7 @@ func TestPackTellsTurnedFromPlain(t *testing.T) {
 func TestGemmDirtyScratch(t *testing.T) {
 	const workers = 16 // so many that their memory is not the Go heap's, which is clear
 	rng := rand.New(rand.NewPCG(19, 20))
-	for _, d := range machines(t) {
+	for _, d := range withSlow(t) {
 		for _, dtype := range []string{"f32", "bf16", "int8"} {
 			for i, k := range []int{1, 3, 5, 33, 513, 515} {
 				c := gemmCase{size: gemmSize{1, 7, 40, k}, x: []string{"plain", "step"}[i%2], y: "plain", out: "plain", const_: true, ints: true, dtype: dtype}
