@@ -22,10 +22,15 @@ func (x real) integer(rate, magic float32) (n, pow real) {
 	return t.minus(num(magic)), t.bits().shl(23).real()
 }
 
+// lost is an exponent that makes a scale 0, of arguments too low for any other
+// result, such as the scores that a mask hides. It is no nearer to the subnormal
+// numbers as there Intel's processors take hundreds of cycles for a product.
+const lost = -166
+
 // expandExp applies 2^n by a scale, which overflows where the result does, and
 // rounds a subnormal result once.
 func expandExp(x real) real {
-	x = x.atLeast(-104).atMost(89) // e^x is 0 below, infinite above
+	x = x.atLeast(-115).atMost(89) // e^x is 0 from -104 down, for -115 by lost, and infinite above
 	n, _ := x.integer(log2e, 0x1.8p23)
 	r := n.fma(num(-ln2), x)
 	r = n.fma(num(-ln2Lo), r)
@@ -34,7 +39,7 @@ func expandExp(x real) real {
 
 // expandExp2 is the same to base 2; here r is exact.
 func expandExp2(x real) real {
-	x = x.atLeast(-151).atMost(129)
+	x = x.atLeast(lost).atMost(129)
 	n, _ := x.integer(1, 0x1.8p23)
 	return x.minus(n).exp2Near().scale(n)
 }

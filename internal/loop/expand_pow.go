@@ -60,7 +60,7 @@ func (x real) log2Pair() (hi, lo real) {
 // powerOf2 is 2^(y*(hi+lo)).
 func powerOf2(y, hi, lo real) real {
 	z := y.times(hi)
-	c := z.atLeast(-152).atMost(130)
+	c := z.atLeast(lost).atMost(130)
 	// What the clamp cut off makes the rest large.
 	rest := y.fma(lo, y.fma(hi, c.neg())).atLeast(-1).atMost(1)
 	n, _ := c.integer(1, 0x1.8p23)

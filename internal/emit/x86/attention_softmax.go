@@ -251,7 +251,7 @@ func (g *softmaxGen) exp() error {
 	for v := sX + 1; v < registers; v++ {
 		free = append(free, v)
 	}
-	f := Fragment{Asm: g.Asm, Kernel: k, Vectors: free, Args: argsReg, Lane: &loop.Var{Name: "lane"}, Start: At{Reg: sAt},
+	f := Fragment{Asm: g.Asm, Kernel: k, Vectors: free, Masks: []asm.K{1, 2}, Args: argsReg, Lane: &loop.Var{Name: "lane"}, Start: At{Reg: sAt},
 		Locals: map[*loop.Local][]asm.V{x: {sX}}}
 	return f.Emit(k.Body)
 }

@@ -173,7 +173,7 @@ __kernel void attention(__global const ushort *restrict p0, const long o1, __glo
 					}
 				}
 				float safe_ = ((top_ == as_float(0xff800000u)) ? 0x0p+00f : top_);
-				const float t13 = at_most_float(at_least_float((p11[0] - safe_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t13 = at_most_float(at_least_float((p11[0] - safe_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t14 = (fma(t13, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t15 = fma(t14, 0x1.05c61p-29f, fma(t14, (-0x1.62e43p-01f), t13));
 				float factor_ = scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t15, 0x1.12399ap-07f), t15, 0x1.5558b4p-05f), t15, 0x1.555492p-03f), t15, 0x1.fffffcp-02f), t15, 0x1p+00f), t15, 0x1p+00f), t14);
@@ -196,19 +196,19 @@ __kernel void attention(__global const ushort *restrict p0, const long o1, __glo
 				p10[6] = (p10[6] * factor_);
 				const long t24 = ((item_4 * 16L) + 7L);
 				p10[7] = (p10[7] * factor_);
-				const float t25 = at_most_float(at_least_float((p9[0] - safe_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t25 = at_most_float(at_least_float((p9[0] - safe_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t26 = (fma(t25, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t27 = fma(t26, 0x1.05c61p-29f, fma(t26, (-0x1.62e43p-01f), t25));
 				p7[(((item_4 / 8L) * 33L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t27, 0x1.12399ap-07f), t27, 0x1.5558b4p-05f), t27, 0x1.555492p-03f), t27, 0x1.fffffcp-02f), t27, 0x1p+00f), t27, 0x1p+00f), t26)));
-				const float t28 = at_most_float(at_least_float((p9[1] - safe_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t28 = at_most_float(at_least_float((p9[1] - safe_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t29 = (fma(t28, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t30 = fma(t29, 0x1.05c61p-29f, fma(t29, (-0x1.62e43p-01f), t28));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t30, 0x1.12399ap-07f), t30, 0x1.5558b4p-05f), t30, 0x1.555492p-03f), t30, 0x1.fffffcp-02f), t30, 0x1p+00f), t30, 0x1p+00f), t29)));
-				const float t31 = at_most_float(at_least_float((p9[2] - safe_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t31 = at_most_float(at_least_float((p9[2] - safe_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t32 = (fma(t31, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t33 = fma(t32, 0x1.05c61p-29f, fma(t32, (-0x1.62e43p-01f), t31));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t33, 0x1.12399ap-07f), t33, 0x1.5558b4p-05f), t33, 0x1.555492p-03f), t33, 0x1.fffffcp-02f), t33, 0x1p+00f), t33, 0x1p+00f), t32)));
-				const float t34 = at_most_float(at_least_float((p9[3] - safe_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t34 = at_most_float(at_least_float((p9[3] - safe_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t35 = (fma(t34, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t36 = fma(t35, 0x1.05c61p-29f, fma(t35, (-0x1.62e43p-01f), t34));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t36, 0x1.12399ap-07f), t36, 0x1.5558b4p-05f), t36, 0x1.555492p-03f), t36, 0x1.fffffcp-02f), t36, 0x1p+00f), t36, 0x1p+00f), t35)));
@@ -220,7 +220,7 @@ __kernel void attention(__global const ushort *restrict p0, const long o1, __glo
 					}
 				}
 				float safe_2 = ((top_2 == as_float(0xff800000u)) ? 0x0p+00f : top_2);
-				const float t38 = at_most_float(at_least_float((p11[1] - safe_2), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t38 = at_most_float(at_least_float((p11[1] - safe_2), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t39 = (fma(t38, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t40 = fma(t39, 0x1.05c61p-29f, fma(t39, (-0x1.62e43p-01f), t38));
 				float factor_2 = scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t40, 0x1.12399ap-07f), t40, 0x1.5558b4p-05f), t40, 0x1.555492p-03f), t40, 0x1.fffffcp-02f), t40, 0x1p+00f), t40, 0x1p+00f), t39);
@@ -243,19 +243,19 @@ __kernel void attention(__global const ushort *restrict p0, const long o1, __glo
 				p10[14] = (p10[14] * factor_2);
 				const long t49 = ((item_4 * 16L) + 15L);
 				p10[15] = (p10[15] * factor_2);
-				const float t50 = at_most_float(at_least_float((p9[4] - safe_2), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t50 = at_most_float(at_least_float((p9[4] - safe_2), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t51 = (fma(t50, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t52 = fma(t51, 0x1.05c61p-29f, fma(t51, (-0x1.62e43p-01f), t50));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t52, 0x1.12399ap-07f), t52, 0x1.5558b4p-05f), t52, 0x1.555492p-03f), t52, 0x1.fffffcp-02f), t52, 0x1p+00f), t52, 0x1p+00f), t51)));
-				const float t53 = at_most_float(at_least_float((p9[5] - safe_2), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t53 = at_most_float(at_least_float((p9[5] - safe_2), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t54 = (fma(t53, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t55 = fma(t54, 0x1.05c61p-29f, fma(t54, (-0x1.62e43p-01f), t53));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t55, 0x1.12399ap-07f), t55, 0x1.5558b4p-05f), t55, 0x1.555492p-03f), t55, 0x1.fffffcp-02f), t55, 0x1p+00f), t55, 0x1p+00f), t54)));
-				const float t56 = at_most_float(at_least_float((p9[6] - safe_2), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t56 = at_most_float(at_least_float((p9[6] - safe_2), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t57 = (fma(t56, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t58 = fma(t57, 0x1.05c61p-29f, fma(t57, (-0x1.62e43p-01f), t56));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t58, 0x1.12399ap-07f), t58, 0x1.5558b4p-05f), t58, 0x1.555492p-03f), t58, 0x1.fffffcp-02f), t58, 0x1p+00f), t58, 0x1p+00f), t57)));
-				const float t59 = at_most_float(at_least_float((p9[7] - safe_2), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t59 = at_most_float(at_least_float((p9[7] - safe_2), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t60 = (fma(t59, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t61 = fma(t60, 0x1.05c61p-29f, fma(t60, (-0x1.62e43p-01f), t59));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t61, 0x1.12399ap-07f), t61, 0x1.5558b4p-05f), t61, 0x1.555492p-03f), t61, 0x1.fffffcp-02f), t61, 0x1p+00f), t61, 0x1p+00f), t60)));

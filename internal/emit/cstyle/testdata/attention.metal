@@ -199,7 +199,7 @@ static inline long min_long(long x, long y) { return x < y ? x : y; }
 					}
 				}
 				float safe_ = ((top_ == as_float(0xff800000u)) ? 0.0f : top_);
-				const float t13 = at_most_float(at_least_float((p11[0] - safe_), (-104.0f)), 89.0f);
+				const float t13 = at_most_float(at_least_float((p11[0] - safe_), (-115.0f)), 89.0f);
 				const float t14 = (metal::fma(t13, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t15 = metal::fma(t14, 1.9046542e-09f, metal::fma(t14, (-0.6931472f), t13));
 				float factor_ = scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t15, 0.008368683f), t15, 0.041668274f), t15, 0.16666521f), t15, 0.49999994f), t15, 1.0f), t15, 1.0f), t14);
@@ -222,19 +222,19 @@ static inline long min_long(long x, long y) { return x < y ? x : y; }
 				p10[6] = (p10[6] * factor_);
 				const long t24 = ((item_4 * 16L) + 7L);
 				p10[7] = (p10[7] * factor_);
-				const float t25 = at_most_float(at_least_float((p9[0] - safe_), (-104.0f)), 89.0f);
+				const float t25 = at_most_float(at_least_float((p9[0] - safe_), (-115.0f)), 89.0f);
 				const float t26 = (metal::fma(t25, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t27 = metal::fma(t26, 1.9046542e-09f, metal::fma(t26, (-0.6931472f), t25));
 				p7[(((item_4 / 8L) * 33L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t27, 0.008368683f), t27, 0.041668274f), t27, 0.16666521f), t27, 0.49999994f), t27, 1.0f), t27, 1.0f), t26)));
-				const float t28 = at_most_float(at_least_float((p9[1] - safe_), (-104.0f)), 89.0f);
+				const float t28 = at_most_float(at_least_float((p9[1] - safe_), (-115.0f)), 89.0f);
 				const float t29 = (metal::fma(t28, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t30 = metal::fma(t29, 1.9046542e-09f, metal::fma(t29, (-0.6931472f), t28));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t30, 0.008368683f), t30, 0.041668274f), t30, 0.16666521f), t30, 0.49999994f), t30, 1.0f), t30, 1.0f), t29)));
-				const float t31 = at_most_float(at_least_float((p9[2] - safe_), (-104.0f)), 89.0f);
+				const float t31 = at_most_float(at_least_float((p9[2] - safe_), (-115.0f)), 89.0f);
 				const float t32 = (metal::fma(t31, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t33 = metal::fma(t32, 1.9046542e-09f, metal::fma(t32, (-0.6931472f), t31));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t33, 0.008368683f), t33, 0.041668274f), t33, 0.16666521f), t33, 0.49999994f), t33, 1.0f), t33, 1.0f), t32)));
-				const float t34 = at_most_float(at_least_float((p9[3] - safe_), (-104.0f)), 89.0f);
+				const float t34 = at_most_float(at_least_float((p9[3] - safe_), (-115.0f)), 89.0f);
 				const float t35 = (metal::fma(t34, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t36 = metal::fma(t35, 1.9046542e-09f, metal::fma(t35, (-0.6931472f), t34));
 				p7[(((item_4 / 8L) * 33L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t36, 0.008368683f), t36, 0.041668274f), t36, 0.16666521f), t36, 0.49999994f), t36, 1.0f), t36, 1.0f), t35)));
@@ -246,7 +246,7 @@ static inline long min_long(long x, long y) { return x < y ? x : y; }
 					}
 				}
 				float safe_2 = ((top_2 == as_float(0xff800000u)) ? 0.0f : top_2);
-				const float t38 = at_most_float(at_least_float((p11[1] - safe_2), (-104.0f)), 89.0f);
+				const float t38 = at_most_float(at_least_float((p11[1] - safe_2), (-115.0f)), 89.0f);
 				const float t39 = (metal::fma(t38, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t40 = metal::fma(t39, 1.9046542e-09f, metal::fma(t39, (-0.6931472f), t38));
 				float factor_2 = scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t40, 0.008368683f), t40, 0.041668274f), t40, 0.16666521f), t40, 0.49999994f), t40, 1.0f), t40, 1.0f), t39);
@@ -269,19 +269,19 @@ static inline long min_long(long x, long y) { return x < y ? x : y; }
 				p10[14] = (p10[14] * factor_2);
 				const long t49 = ((item_4 * 16L) + 15L);
 				p10[15] = (p10[15] * factor_2);
-				const float t50 = at_most_float(at_least_float((p9[4] - safe_2), (-104.0f)), 89.0f);
+				const float t50 = at_most_float(at_least_float((p9[4] - safe_2), (-115.0f)), 89.0f);
 				const float t51 = (metal::fma(t50, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t52 = metal::fma(t51, 1.9046542e-09f, metal::fma(t51, (-0.6931472f), t50));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + (item_4 % 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t52, 0.008368683f), t52, 0.041668274f), t52, 0.16666521f), t52, 0.49999994f), t52, 1.0f), t52, 1.0f), t51)));
-				const float t53 = at_most_float(at_least_float((p9[5] - safe_2), (-104.0f)), 89.0f);
+				const float t53 = at_most_float(at_least_float((p9[5] - safe_2), (-115.0f)), 89.0f);
 				const float t54 = (metal::fma(t53, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t55 = metal::fma(t54, 1.9046542e-09f, metal::fma(t54, (-0.6931472f), t53));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 8L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t55, 0.008368683f), t55, 0.041668274f), t55, 0.16666521f), t55, 0.49999994f), t55, 1.0f), t55, 1.0f), t54)));
-				const float t56 = at_most_float(at_least_float((p9[6] - safe_2), (-104.0f)), 89.0f);
+				const float t56 = at_most_float(at_least_float((p9[6] - safe_2), (-115.0f)), 89.0f);
 				const float t57 = (metal::fma(t56, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t58 = metal::fma(t57, 1.9046542e-09f, metal::fma(t57, (-0.6931472f), t56));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 16L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t58, 0.008368683f), t58, 0.041668274f), t58, 0.16666521f), t58, 0.49999994f), t58, 1.0f), t58, 1.0f), t57)));
-				const float t59 = at_most_float(at_least_float((p9[7] - safe_2), (-104.0f)), 89.0f);
+				const float t59 = at_most_float(at_least_float((p9[7] - safe_2), (-115.0f)), 89.0f);
 				const float t60 = (metal::fma(t59, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t61 = metal::fma(t60, 1.9046542e-09f, metal::fma(t60, (-0.6931472f), t59));
 				p7[((((item_4 / 8L) * 33L) + 1056L) + ((item_4 % 8L) + 24L))] = (float)bfloat_to_float(float_to_bfloat(scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t61, 0.008368683f), t61, 0.041668274f), t61, 0.16666521f), t61, 0.49999994f), t61, 1.0f), t61, 1.0f), t60)));

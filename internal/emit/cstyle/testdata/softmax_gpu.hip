@@ -145,11 +145,11 @@ KERNEL(32) void softmax_gpu(const float *__restrict__ p0, const long o1, const i
 			float total_part_ = 0x0p+00f;
 			for (long turn_2 = 0L, turn_2_end = div_long(((48L - item_7) + 31L), 32L); turn_2 < turn_2_end; turn_2++) {
 				const long t2 = (item_7 + (turn_2 * 32L));
-				const float t3 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)t2)] - top_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t3 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)t2)] - top_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t4 = (fma(t3, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t5 = fma(t4, 0x1.05c61p-29f, fma(t4, (-0x1.62e43p-01f), t3));
 				p2[t2] = scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t5, 0x1.12399ap-07f), t5, 0x1.5558b4p-05f), t5, 0x1.555492p-03f), t5, 0x1.fffffcp-02f), t5, 0x1p+00f), t5, 0x1p+00f), t4);
-				const float t6 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)(item_7 + (turn_2 * 32L)))] - top_), (-0x1.ap+06f)), 0x1.64p+06f);
+				const float t6 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)(item_7 + (turn_2 * 32L)))] - top_), (-0x1.ccp+06f)), 0x1.64p+06f);
 				const float t7 = (fma(t6, 0x1.715476p+00f, 0x1.8p+23f) - 0x1.8p+23f);
 				const float t8 = fma(t7, 0x1.05c61p-29f, fma(t7, (-0x1.62e43p-01f), t6));
 				total_part_ = (total_part_ + scale(fma(fma(fma(fma(fma(fma(0x1.6a48c4p-10f, t8, 0x1.12399ap-07f), t8, 0x1.5558b4p-05f), t8, 0x1.555492p-03f), t8, 0x1.fffffcp-02f), t8, 0x1p+00f), t8, 0x1p+00f), t7));

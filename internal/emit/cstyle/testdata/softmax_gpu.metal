@@ -112,11 +112,11 @@ static inline long div_long(long x, long y) {
 			float total_part_ = 0.0f;
 			for (long turn_2 = 0L, turn_2_end = div_long(((48L - item_7) + 31L), 32L); turn_2 < turn_2_end; turn_2++) {
 				const long t2 = (item_7 + (turn_2 * 32L));
-				const float t3 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)t2)] - top_), (-104.0f)), 89.0f);
+				const float t3 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)t2)] - top_), (-115.0f)), 89.0f);
 				const float t4 = (metal::fma(t3, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t5 = metal::fma(t4, 1.9046542e-09f, metal::fma(t4, (-0.6931472f), t3));
 				p2[t2] = scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t5, 0.008368683f), t5, 0.041668274f), t5, 0.16666521f), t5, 0.49999994f), t5, 1.0f), t5, 1.0f), t4);
-				const float t6 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)(item_7 + (turn_2 * 32L)))] - top_), (-104.0f)), 89.0f);
+				const float t6 = at_most_float(at_least_float((p0[(long)((ulong)(long)((ulong)row_ * (ulong)48L) + (ulong)(item_7 + (turn_2 * 32L)))] - top_), (-115.0f)), 89.0f);
 				const float t7 = (metal::fma(t6, 1.442695f, 1.2582912e+07f) - 1.2582912e+07f);
 				const float t8 = metal::fma(t7, 1.9046542e-09f, metal::fma(t7, (-0.6931472f), t6));
 				total_part_ = (total_part_ + scale(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(metal::fma(0.0013820047f, t8, 0.008368683f), t8, 0.041668274f), t8, 0.16666521f), t8, 0.49999994f), t8, 1.0f), t8, 1.0f), t7));

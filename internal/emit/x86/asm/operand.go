@@ -192,7 +192,7 @@ const (
 
 // Predicates of vcmpps and its kin. Those named here do not raise the invalid
 // flag for quiet NaNs; every comparison with a NaN is false, but for CmpNE and
-// CmpUnord, which are true. Numbers 0 to 31 of the manual may be given as well.
+// CmpUnord and CmpNotLT, which are true. Numbers 0 to 31 of the manual may be given as well.
 const (
 	CmpEQ    Imm = 0
 	CmpUnord Imm = 3
@@ -200,6 +200,7 @@ const (
 	CmpOrd   Imm = 7
 	CmpLT    Imm = 17
 	CmpLE    Imm = 18
+	CmpNotLT Imm = 21
 	CmpGE    Imm = 29
 	CmpGT    Imm = 30
 )
