@@ -4,7 +4,9 @@ package ptxsim
 // to others. seen is what a warp knows of the others' clocks: what they did up to
 // then comes before all that it does from now on. Barriers pass that on. fenced
 // is the same of what wgmma may read: it reads shared memory by a way of its own,
-// by which it sees what threads wrote before a fence.proxy.async alone.
+// by which it sees what threads wrote before a fence.proxy.async alone. Copies by
+// tensor maps write by that way too, and have a clock as if they were a warp, the
+// last: barriers of phases that counted their bytes pass it on.
 
 // tick ends what the warp has done so far: to its own lanes too, what comes later
 // comes later.
@@ -24,13 +26,15 @@ func (b *block) synchronize() {
 		now = max(now, w.clock)
 	}
 	b.shared.floor = now
-	all := b.warps[0].fenced
+	all, copied := b.warps[0].fenced, uint32(0)
 	for _, w := range b.warps {
 		learn(all, w.fenced)
+		copied = max(copied, w.seen[len(b.warps)])
 	}
 	for _, w := range b.warps {
 		w.clock = now + 1
 		copy(w.fenced, all)
+		w.seen[len(b.warps)] = copied
 	}
 }
 

@@ -71,7 +71,12 @@ func (d *decoder) run(x *instruction) (run, error) {
 	case "st":
 		return d.store(x)
 	case "cp":
+		if x.has("bulk") {
+			return d.copyTensor(x)
+		}
 		return d.copyAsync(x)
+	case "prefetch":
+		return d.prefetch(x)
 	case "ldmatrix":
 		return d.loadMatrix(x)
 	case "mma":
@@ -95,10 +100,17 @@ func (d *decoder) run(x *instruction) (run, error) {
 	case "cvt":
 		return d.convert(x)
 	case "cvta":
-		if strings.Join(x.mods, ".") != "to.global.u64" {
-			return nil, errors.New("only cvta.to.global.u64")
+		switch strings.Join(x.mods, ".") {
+		case "to.global.u64":
+			return d.pure(x, "u64", func(d, a, _, _ *row) { *d = *a }, "u64")
+		case "param.u64":
+			return d.pure(x, "u64", func(d, a, _, _ *row) {
+				for i := range d {
+					d[i] = paramBase + a[i]
+				}
+			}, "u64")
 		}
-		return d.pure(x, "u64", func(d, a, _, _ *row) { *d = *a }, "u64")
+		return nil, errors.New("only cvta.to.global.u64 and cvta.param.u64")
 	}
 	if x.kind() == "pred" {
 		return d.logic(x)

@@ -41,6 +41,8 @@ type block struct {
 	phases map[int]*phaseBarrier // by their place in shared memory
 	moves  int                   // steps that others may wait for
 	called [][]wgmmaCall         // what the first warp of each four has begun
+	bulk   []*tensorCopy         // that have begun and not ended
+	async  uint32                // the clock of what copies by tensor maps, see clocks.go
 }
 
 // Launch runs the function, block after block, and ends with the first error.
@@ -93,7 +95,7 @@ func (f *Function) block(ctx context.Context, l *Launch, threads int) *block {
 	b.local = make([]byte, f.local*threads)
 	for n := 0; n < threads; n += lanes {
 		w := &warp{b: b, number: n / lanes, rows: make([]row, f.rows), preds: make([]uint32, f.preds), clock: 1}
-		w.seen, w.fenced = make([]uint32, warps), make([]uint32, warps)
+		w.seen, w.fenced = make([]uint32, warps+1), make([]uint32, warps+1)
 		for i := range w.rows {
 			for j := range lanes {
 				w.rows[i][j] = 0xa5a5a5a5
@@ -139,7 +141,7 @@ func (b *block) run() error {
 	threads := int(b.l.Block[0] * b.l.Block[1] * b.l.Block[2])
 	b.shared.reset()
 	b.synchronize()
-	b.phases, b.called = map[int]*phaseBarrier{}, make([][]wgmmaCall, (len(b.warps)+3)/4)
+	b.phases, b.called, b.bulk = map[int]*phaseBarrier{}, make([][]wgmmaCall, (len(b.warps)+3)/4), nil
 	for i := range b.local {
 		b.local[i] = garbage
 	}
@@ -187,6 +189,8 @@ func (b *block) turns() error {
 		switch {
 		case polling == nil:
 			return nil
+		case b.moves == before && len(b.bulk) > 0: // as late as may be
+			b.endCopy()
 		case b.moves == before:
 			polling.fail(&b.f.code[polling.pc], bits.TrailingZeros32(polling.alive), "this thread waits for a phase that does not end")
 			return polling.fault
@@ -213,6 +217,11 @@ func (b *block) barrier() (bool, error) {
 		}
 	}
 	if first == nil {
+		if len(b.bulk) > 0 {
+			c := b.bulk[0]
+			b.warps[0].fail(c.source, 0, "the block ends before this copy")
+			return false, b.warps[0].fault
+		}
 		return false, nil
 	}
 	if ended > 0 {

@@ -51,7 +51,7 @@ type parser struct {
 	text  string
 	regs  map[string]register
 	label map[string]int    // to the instruction behind it
-	place map[string]uint64 // addresses of shared and local memory
+	place map[string]uint64 // addresses of shared and local memory, and of params that are arrays
 	body  []instruction
 }
 
@@ -171,9 +171,24 @@ func (p *parser) threads(rest string) error {
 }
 
 func (p *parser) param(rest string) error {
-	kind, name, ok := strings.Cut(strings.TrimSuffix(rest, ","), " ")
+	if p.f == nil {
+		return errors.New("not a param")
+	}
+	rest = strings.TrimSuffix(rest, ",")
+	if strings.HasPrefix(rest, ".align ") {
+		place := map[string]uint64{}
+		if err := p.array(".param "+rest, place, &p.f.args, 0); err != nil {
+			return err
+		}
+		for name, at := range place {
+			p.f.Params = append(p.f.Params, Param{Name: name, Offset: int(at), Size: p.f.args - int(at)})
+			p.place[name] = at
+		}
+		return nil
+	}
+	kind, name, ok := strings.Cut(rest, " ")
 	size := sizeOf(strings.TrimPrefix(kind, "."))
-	if !ok || size == 0 || p.f == nil {
+	if !ok || size == 0 {
 		return errors.New("not a param")
 	}
 	p.f.args = (p.f.args + size - 1) / size * size

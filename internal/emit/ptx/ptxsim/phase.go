@@ -12,8 +12,11 @@ import (
 // who arrived in it, no more.
 type phaseBarrier struct {
 	count, left int
-	phase       uint32
-	init        visit
+	// Bytes that copies are to bring before the phase ends, and those of them that
+	// are on their way.
+	expected, coming int
+	phase            uint32
+	init             visit
 	// What arriving threads knew, in the phase that goes on and up to the last
 	// that ended: see clocks.go.
 	seen, fenced         []uint32
@@ -41,12 +44,17 @@ func (d *decoder) phase(x *instruction) (run, error) {
 	d.f.phased = true
 	d.f.unit = min(d.f.unit, phaseBytes)
 	at, wanted := 0, 2
+	tell := false // of bytes to come
 	switch mods := strings.Join(x.mods, "."); mods {
 	case "init.shared.b64":
 	case "inval.shared.b64":
 		wanted = 1
 	case "arrive.shared.b64":
 		at = 1
+	case "arrive.expect_tx.shared.b64":
+		at, wanted, tell = 1, 3, true
+	case "expect_tx.relaxed.cta.shared::cta.b64":
+		tell = true
 	case "try_wait.parity.shared.b64":
 		at, wanted = 1, 3
 	default:
@@ -60,7 +68,15 @@ func (d *decoder) phase(x *instruction) (run, error) {
 	if a.base, a.offset, err = d.address(x.args[at], "u32"); err != nil {
 		return nil, err
 	}
+	bytes := d.constant(0)
+	if tell {
+		if bytes, err = d.value(x.args[at+1], "u32"); err != nil {
+			return nil, err
+		}
+	}
 	switch x.mods[0] {
+	case "expect_tx":
+		return func(w *warp, m uint32) { w.expect(a, m, bytes) }, nil
 	case "init":
 		count, err := d.value(x.args[1], "u32")
 		return func(w *warp, m uint32) { w.makePhase(a, m, count, true) }, err
@@ -68,7 +84,11 @@ func (d *decoder) phase(x *instruction) (run, error) {
 		return func(w *warp, m uint32) { w.makePhase(a, m, 0, false) }, nil
 	case "arrive":
 		_, err := d.register(x.args[0], "b64") // the state, which nobody asks for
-		return func(w *warp, m uint32) { w.arrive(a, m) }, err
+		return func(w *warp, m uint32) {
+			if !tell || w.expect(a, m, bytes) {
+				w.arrive(a, m)
+			}
+		}, err
 	}
 	p, err := d.predicate(x.args[0])
 	if err != nil {
@@ -95,6 +115,9 @@ func (w *warp) makePhase(a *access, m uint32, count int, begin bool) {
 		return
 	}
 	if !begin {
+		if w.b.phases[at].expected > 0 {
+			w.fail(a.s, lane, "the barrier still expects %d bytes", w.b.phases[at].expected)
+		}
 		delete(w.b.phases, at)
 		return
 	}
@@ -103,7 +126,7 @@ func (w *warp) makePhase(a *access, m uint32, count int, begin bool) {
 		w.fail(a.s, lane, "a barrier of %d threads", n)
 		return
 	}
-	warps := len(w.b.warps)
+	warps := len(w.b.warps) + 1
 	w.b.phases[at] = &phaseBarrier{count: n, left: n, init: visit{w.clock, int32(w.number*lanes + lane)},
 		seen: make([]uint32, warps), fenced: make([]uint32, warps), doneSeen: make([]uint32, warps), doneFenced: make([]uint32, warps)}
 }
@@ -149,11 +172,38 @@ func (w *warp) arrive(a *access, m uint32) {
 		w.fail(a.s, bits.TrailingZeros32(m), "more threads arrive than the %d that the barrier counts", p.count)
 		return
 	}
-	if p.left == 0 {
-		learn(p.doneSeen, p.seen)
-		learn(p.doneFenced, p.fenced)
-		p.phase, p.left = p.phase+1, p.count
+	p.end()
+}
+
+// end ends the phase if nothing is missing.
+func (p *phaseBarrier) end() {
+	if p.left > 0 || p.expected > 0 {
+		return
 	}
+	learn(p.doneSeen, p.seen)
+	learn(p.doneFenced, p.fenced)
+	p.phase, p.left = p.phase+1, p.count
+}
+
+// mostBytes is how many a barrier counts.
+const mostBytes = 1<<20 - 1
+
+// expect has the phase not end before copies have brought so many bytes.
+func (w *warp) expect(a *access, m uint32, bytes int) bool {
+	p := w.phaseAt(a, m)
+	if p == nil {
+		return false
+	}
+	for left := m; left != 0; left &= left - 1 {
+		n := w.rows[bytes][bits.TrailingZeros32(left)]
+		if n > uint64(mostBytes-p.expected) {
+			w.fail(a.s, bits.TrailingZeros32(left), "%d bytes more than a barrier counts", n)
+			return false
+		}
+		p.expected += int(n)
+	}
+	w.b.moves++
+	return true
 }
 
 // awaitPhase tells whether the phase of a parity has ended. If not, others have

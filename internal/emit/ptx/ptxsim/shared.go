@@ -46,6 +46,7 @@ func (s *sharedMemory) reset() {
 		s.data[i] = garbage
 	}
 	clear(s.busy)
+	clear(s.writers)
 }
 
 // at checks an access of n bytes.
