@@ -97,9 +97,10 @@ func (h *Host) String() string {
 // "free-early" (kernels that free memory run early), "recompute" (norms run
 // again where memory is scarce), "pack-memory" (temps share memory), "in-place"
 // (variables change where they lie), "stagger" (passes over rows share a loop),
-// "tuning" (kernels are as sinter tune found them to be the fastest) and
-// "warpgroups" (large products on GPUs that multiply matrices in shared memory do
-// so), which devices look at.
+// "tuning" (kernels are as sinter tune found them to be the fastest), "warpgroups"
+// (large products on GPUs that multiply matrices in shared memory do so) and
+// "tensor-maps" (there a unit copies their operands that the driver has described
+// to it), which devices look at.
 type Options struct {
 	NoOpt []string
 	// Anchors lists the anchors the target has templates for; others must
@@ -116,7 +117,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning", "warpgroups"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning", "warpgroups", "tensor-maps"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {

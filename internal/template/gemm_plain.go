@@ -13,6 +13,13 @@ type Plain struct {
 	Base, Row, Col *loop.Expr
 }
 
+// Batched takes Base apart: where the first batch begins, and elements from one
+// to the next, both of sizes alone. It is false where batches lie otherwise.
+func (p Plain) Batched(g *Gemm) (first, apart *loop.Expr, ok bool) {
+	first, apart, ok = loop.Affine(p.Base, g.Batch)
+	return first, apart, ok && !varies(first) && !varies(apart)
+}
+
 // PlainX tells whether X(row, k) is a Plain.
 func (g *Gemm) PlainX() (Plain, bool) { return g.plainLoad(g.X, g.Row, g.Inner) }
 

@@ -41,6 +41,7 @@ func newBackend(api *cu.API, d *cu.Device) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	target.NoMaps = api.TensorMapEncodeTiled == nil
 	c, err := api.NewContext(d)
 	if err != nil {
 		return nil, err

@@ -14,14 +14,15 @@ import (
 )
 
 // opened is the device of a driver that runs kernels, and a graph with a product
-// that groups of warps may multiply.
+// that groups of warps may multiply: of n x 160 and 160 x 160.
 func opened(t *testing.T, f *cutest.Fake) (*launch.Device, *ir.Graph) {
 	t.Helper()
 	f.Compute = true
 	b := ir.NewBuilder(nil)
 	var in [2]*ir.Node
 	for i, name := range []string{"x", "y"} {
-		n, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: name, Type: ir.Type{DType: ir.BF16, Shape: ir.Static(160, 160)}})
+		shape := []ir.Shape{{ir.Sym("n", 0, 256), ir.N(160)}, ir.Static(160, 160)}[i]
+		n, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: name, Type: ir.Type{DType: ir.BF16, Shape: shape}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,11 +45,14 @@ func TestGroups(t *testing.T) {
 		fake  *cutest.Fake
 		noOpt []string
 		want  bool
+		maps  bool
 	}{
-		{"9.0", &cutest.Fake{Capability: 90}, nil, true},
-		{"an old driver", &cutest.Fake{Capability: 90, Version: 11080}, nil, false},
-		{"10.0", &cutest.Fake{Capability: 100}, nil, false},
-		{"turned off", &cutest.Fake{Capability: 90}, []string{"warpgroups"}, false},
+		{"9.0", &cutest.Fake{Capability: 90}, nil, true, true},
+		{"an old driver", &cutest.Fake{Capability: 90, Version: 11080}, nil, false, false},
+		{"no maps", &cutest.Fake{Capability: 90, NoMaps: true}, nil, true, false},
+		{"10.0", &cutest.Fake{Capability: 100}, nil, false, false},
+		{"turned off", &cutest.Fake{Capability: 90}, []string{"warpgroups"}, false, false},
+		{"maps turned off", &cutest.Fake{Capability: 90}, []string{"tensor-maps"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, g := opened(t, c.fake)
@@ -62,6 +66,9 @@ func TestGroups(t *testing.T) {
 			}
 			if got := strings.Contains(text.String(), "wgmma.mma_async"); got != c.want {
 				t.Errorf("by groups: %v", got)
+			}
+			if got := strings.Contains(text.String(), "cp.async.bulk.tensor"); got != c.maps {
+				t.Errorf("by tensor maps: %v", got)
 			}
 			if err := m.Close(); err != nil {
 				t.Error(err)

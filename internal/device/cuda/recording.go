@@ -6,6 +6,8 @@ import (
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/emit/entry"
+	"github.com/sinterml/sinter/internal/emit/ptx"
 )
 
 // program is a module with the functions that were asked for.
@@ -55,6 +57,11 @@ func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i, a := range l.Args {
+			if a.Kind == entry.ArgMap { // the driver copies it, whether it is read or not
+				prepared.SetMap(i, &cu.TensorMap{})
+			}
+		}
 		r.launches = append(r.launches, prepared)
 	}
 	return r, nil
@@ -73,6 +80,22 @@ func (r *recording) SetInt(at, arg int, n int64) error {
 		r.changed[at] = true
 	}
 	return nil
+}
+
+// SetMap has the driver describe a matrix, once for each memory that it lies in.
+func (r *recording) SetMap(at, arg int, m launch.Memory, of entry.Mapped) (bool, error) {
+	mem, ok := m.(*cu.Memory)
+	if !ok || mem == nil || !ptx.Mappable(uint64(mem.Pointer), of) {
+		return false, nil
+	}
+	encoded, err := r.backend.context.NewTensorMap(mem.Pointer+cu.Pointer(of.Offset), of.Bytes, of.Sizes, of.Strides, of.Box)
+	if err != nil {
+		return false, err
+	}
+	if r.launches[at].SetMap(arg, encoded) {
+		r.changed[at] = true
+	}
+	return true, nil
 }
 
 // Run starts the graph, with the arguments that were set, and waits for it.

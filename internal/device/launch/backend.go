@@ -86,6 +86,13 @@ type Recording interface {
 	Close() error
 }
 
+// Mapper is a Recording of kernels that may have entry.Kernel.Maps.
+type Mapper interface {
+	// SetMap sets an ArgMap to a matrix in memory. It is false where the device
+	// cannot copy by a map of that, which is no error; nobody reads the argument then.
+	SetMap(launch, arg int, m Memory, of entry.Mapped) (bool, error)
+}
+
 // Begun is the error of a run in which launches may have written memory before it
 // failed; nil stays nil.
 func Begun(err error) error {

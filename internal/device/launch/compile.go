@@ -88,6 +88,9 @@ func (d *Device) lower(ctx context.Context, g *ir.Graph, o device.Options, look 
 		if off == "all" || off == "warpgroups" {
 			w.shape = w.shape.Plain()
 		}
+		if off == "all" || off == "tensor-maps" {
+			w.shape.Unmapped = true
+		}
 	}
 	m.shape = w.shape
 	m.functions, err = w.functions(plan)

@@ -53,6 +53,8 @@ type boundKernel struct {
 	launch int      // of the phase; -1: at these sizes there is nothing to do
 	bound  []Memory // by argument, what it is set to
 	words  int      // its first status word
+	maps   []entry.Mapped
+	mapped int64 // which of them are there, by bits
 }
 
 func (m *module) newSession(env ir.Env) (*session, error) {
@@ -171,6 +173,13 @@ func (s *session) bindKernel(r Recording, f *function, b *boundKernel, x extent,
 	for i, a := range f.args {
 		var n int
 		switch a.Kind {
+		case entry.ArgMap:
+			m, err := f.Mapped(a.Map, s.env)
+			if err != nil {
+				return err
+			}
+			b.maps = append(b.maps, m)
+			continue // set by each run
 		case entry.ArgBuffer:
 			var mem Memory
 			switch {
@@ -400,7 +409,7 @@ func (s *session) bindMemory(r Recording, f *function, b *boundKernel, k *schedu
 			return err
 		}
 	}
-	return nil
+	return s.bindMaps(r, f, b, k)
 }
 
 // wrong turns status words that kernels have set into an error, and clears

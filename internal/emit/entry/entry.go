@@ -38,6 +38,8 @@ type Kernel struct {
 	Shares []bool
 	// Wide are loads of the kernel that are done together with others.
 	Wide map[*loop.Expr]Wide
+	// Maps are those of matrices that the kernel may have copied by them.
+	Maps []Map
 	// Strategy is what was chosen for the kernel. What it says of tiles,
 	// work-items that share lanes and scratch memory is in the fields above too.
 	Strategy Strategy
@@ -77,11 +79,13 @@ func expanded(e *loop.Expr) *loop.Expr {
 // Arg is one argument of an entry point.
 type Arg struct {
 	Kind  ArgKind
-	Param int    // ArgBuffer, ArgOffset, ArgStride: of Kernel.Work; -1: the status words
+	Param int    // ArgBuffer, ArgOffset, ArgStride, ArgMap: of Kernel.Work; -1: the status words
 	Size  ir.Dim // ArgSize
+	Map   int    // ArgMap: of Kernel.Maps
 }
 
-// ArgKind says what an argument is. All but ArgBuffer are 64-bit integers.
+// ArgKind says what an argument is. All but ArgBuffer and ArgMap are 64-bit
+// integers.
 type ArgKind uint8
 
 const (
@@ -93,10 +97,18 @@ const (
 	ArgEnd                       // the one behind the last
 	ArgChunk                     // how many a worker does
 	ArgRows                      // of a product, for a task
+	ArgMap                       // a Map as the device's driver encodes it, MapBytes of them
+	ArgMapped                    // a bit for each of Kernel.Maps: it is there
+)
+
+// MapBytes is the bytes of an ArgMap, which begins at a multiple of MapAlign.
+const (
+	MapBytes = 128
+	MapAlign = 64
 )
 
 // Args lists the arguments of k in order: every buffer with its offset, and a
-// stride where it is a slab, the sizes that its text needs, the iterations.
+// stride where it is a slab, the sizes that its text needs, the iterations, maps.
 func (k *Kernel) Args(sizes []ir.Dim) []Arg {
 	var all []Arg
 	for i, p := range k.Work.Params {
@@ -116,6 +128,12 @@ func (k *Kernel) Args(sizes []ir.Dim) []Arg {
 	all = append(all, Arg{Kind: ArgStart}, Arg{Kind: ArgEnd}, Arg{Kind: ArgChunk})
 	if k.Gemm != nil {
 		all = append(all, Arg{Kind: ArgRows})
+	}
+	for i, m := range k.Maps {
+		all = append(all, Arg{Kind: ArgMap, Param: m.Param, Map: i})
+	}
+	if len(k.Maps) > 0 {
+		all = append(all, Arg{Kind: ArgMapped})
 	}
 	return all
 }

@@ -34,6 +34,8 @@ type Shape struct {
 	Attend func(a *template.Attention) []Tile
 	// Strategy is the choice for the kernels that are made; zero: the heuristic's.
 	Strategy Strategy
+	// Unmapped has no kernel copy by maps.
+	Unmapped bool
 }
 
 // stripLanes is how many partial results a processor keeps of a sum.
@@ -78,6 +80,9 @@ func (s Shape) Tiled(name string, g *template.Gemm) *Kernel {
 	}
 	e := s.Product(name, g, s.Strategy.Tile)
 	e.Strategy = s.Strategy
+	if s.Unmapped {
+		e.Maps = nil
+	}
 	s.place(e)
 	return e
 }

@@ -15,6 +15,7 @@ import (
 type backend struct {
 	target ptx.Target
 	memory ptxsim.Memory
+	mapped [2]int // matrices that have no map, and that have one
 }
 
 type memory struct {
@@ -86,7 +87,7 @@ func (p *program) Record(all []launch.Launch) (launch.Recording, error) {
 			return nil, err
 		}
 		r.functions = append(r.functions, f)
-		r.args = append(r.args, make([]byte, 8*len(l.Args)))
+		r.args = append(r.args, make([]byte, f.ArgBytes()))
 	}
 	return r, nil
 }
@@ -99,8 +100,37 @@ type recording struct {
 }
 
 func (r *recording) SetInt(l, arg int, n int64) error {
-	binary.LittleEndian.PutUint64(r.args[l][8*arg:], uint64(n))
+	binary.LittleEndian.PutUint64(r.args[l][r.functions[l].Params[arg].Offset:], uint64(n))
 	return nil
+}
+
+func (r *recording) SetMap(l, arg int, m launch.Memory, of entry.Mapped) (bool, error) {
+	to := r.args[l][r.functions[l].Params[arg].Offset:]
+	ok, err := encodeMap(to, m.(*memory).address, of)
+	if ok {
+		r.p.b.mapped[1]++
+	} else {
+		r.p.b.mapped[0]++
+	}
+	return ok, err
+}
+
+// encodeMap writes the map of a matrix in a buffer at an address, if there can be
+// one.
+func encodeMap(to []byte, address uint64, m entry.Mapped) (bool, error) {
+	if !ptx.Mappable(address, m) {
+		return false, nil
+	}
+	t := ptxsim.TensorMap{Type: uint32(m.Bytes - 1), Address: address + uint64(m.Offset), Swizzle: 3}
+	for i, n := range m.Sizes {
+		t.Sizes, t.Box, t.Steps = append(t.Sizes, uint64(n)), append(t.Box, uint32(m.Box[i])), append(t.Steps, 1)
+	}
+	for _, n := range m.Strides {
+		t.Strides = append(t.Strides, uint64(n))
+	}
+	encoded, err := t.Encode()
+	copy(to, encoded[:])
+	return err == nil, err
 }
 
 func (r *recording) SetMemory(l, arg int, m launch.Memory) error {

@@ -46,9 +46,12 @@ type memory struct {
 	load  string // global.nc where nothing is written
 }
 
-func newBuilder(t Target, k *entry.Kernel, args int) *builder {
-	b := &builder{target: t, kernel: k, values: make([]operand, 1), args: make([]flat.Value, args)}
-	for i := range b.args {
+func newBuilder(t Target, k *entry.Kernel, args []entry.Arg) *builder {
+	b := &builder{target: t, kernel: k, values: make([]operand, 1), args: make([]flat.Value, len(args))}
+	for i, a := range args {
+		if a.Kind == entry.ArgMap {
+			continue // instructions are given its address
+		}
 		b.args[i] = b.value(flat.I64, b.op(longs, "ld.param.u64", fmt.Sprintf("[arg_%d]", i)))
 	}
 	return b

@@ -16,6 +16,7 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/loop/looptest"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // targets are those that kernels differ for.
@@ -41,17 +42,31 @@ func runText(t ptx.Target, k *entry.Kernel, l *flattest.Launch, text string) err
 		return err
 	}
 	var memory ptxsim.Memory
-	var args []byte
+	args := make([]byte, f.ArgBytes())
 	at := make([]uint64, len(l.Buffers))
 	for i, b := range l.Buffers {
 		at[i] = memory.Map(b)
 	}
-	for _, a := range l.Args {
-		v := uint64(a.N)
-		if a.Buffer >= 0 {
-			v = at[a.Buffer]
+	there, maps := 0, 0
+	for i, a := range l.Args {
+		to := args[f.Params[i].Offset:]
+		switch {
+		case a.Map != nil:
+			ok, err := encodeMap(to, at[a.Buffer], *a.Map)
+			if err != nil {
+				return err
+			}
+			if ok {
+				there |= 1 << maps
+			}
+			maps++
+		case a.Buffer >= 0:
+			binary.LittleEndian.PutUint64(to, at[a.Buffer])
+		case maps > 0: // the argument behind them
+			binary.LittleEndian.PutUint64(to, uint64(there))
+		default:
+			binary.LittleEndian.PutUint64(to, uint64(a.N))
 		}
-		args = binary.LittleEndian.AppendUint64(args, v)
 	}
 	err = f.Launch(context.Background(), ptxsim.Launch{
 		Grid: [3]uint32{uint32(l.Groups), 1, 1}, Block: [3]uint32{uint32(l.Items), 1, 1}, Shared: t.Dynamic(k), Args: args, Memory: &memory,
@@ -167,7 +182,14 @@ func testProduct(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s 
 // testLying is testProduct, with a way to lie for each operand. It gives the kernel.
 func testLying(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turnedX, turnedY, whole bool) *entry.Kernel {
 	t.Helper()
+	return testEdited(t, rng, target, d, s, turnedX, turnedY, whole, func(*template.Gemm) {})
+}
+
+// testEdited is testLying of a product that is written otherwise.
+func testEdited(t *testing.T, rng *rand.Rand, target ptx.Target, d ir.DType, s flattest.Sizes, turnedX, turnedY, whole bool, edit func(g *template.Gemm)) *entry.Kernel {
+	t.Helper()
 	g, a := flattest.GemmLying(rng, d, s, turnedX, turnedY)
+	edit(g)
 	if g.TF32 = whole; whole || d == ir.F16 || d == ir.BF16 {
 		for operand, b := range a.Buffers[:2] {
 			for i := 0; i < len(b); i += d.Size() {

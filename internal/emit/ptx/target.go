@@ -9,7 +9,11 @@ import (
 // Target is a generation of GPUs, by its compute capability: 75, 80, 86, 89,
 // 90. A driver translates a program for an older one than the GPU is; but one for
 // 90 is for GPUs of 9.0 alone.
-type Target struct{ SM int }
+type Target struct {
+	SM int
+	// NoMaps says that the driver makes no tensor maps: nothing is copied by them.
+	NoMaps bool
+}
 
 // oldest is the first generation that kernels are written for.
 const oldest = 75
@@ -25,11 +29,11 @@ func TargetFor(major, minor, driver int) (Target, error) {
 	case sm < oldest:
 		return Target{}, fmt.Errorf("ptx: compute capability %d.%d is older than 7.5, the oldest that kernels are written for", major, minor)
 	case sm < 80:
-		return Target{75}, nil
+		return Target{SM: 75}, nil
 	case sm == 90 && driver >= groupsDriver:
-		return Target{90}, nil
+		return Target{SM: 90}, nil
 	}
-	return Target{80}, nil
+	return Target{SM: 80}, nil
 }
 
 // String is the target's name in a program.

@@ -85,7 +85,7 @@ func narrow(e *loop.Expr) *loop.Expr {
 // for.
 func (t Target) product(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
 	if m, ok := t.matrices(g); ok && t.groups(g, m) {
-		return entry.Product(name, g, wgmmaItems, wgmmaTile)
+		return t.groupProduct(name, g)
 	}
 	return t.usualProduct(name, g, tile)
 }

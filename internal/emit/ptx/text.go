@@ -13,7 +13,7 @@ import (
 )
 
 // Program is the text of a plan and how its entry points are called: with
-// arguments of 64 bits each. A block has as many threads as its kernel has
+// arguments of 64 bits each, but for maps. A block has as many threads as its kernel has
 // work-items, or, where a worker is a thread, any number of them.
 type Program struct {
 	Source string
@@ -30,7 +30,7 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	}
 	for _, k := range kernels {
 		args := flat.Args(k)
-		b := newBuilder(t, k, len(args))
+		b := newBuilder(t, k, args)
 		b.rolled = k.Own != nil // it holds as many values as there is room for
 		err := flat.Write(k, b)
 		if err == nil && b.err != nil {
@@ -40,7 +40,7 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 			return nil, fmt.Errorf("ptx: %w", err)
 		}
 		fmt.Fprintf(&s, "\n// %q\n", k.Work.Name)
-		b.entry(&s, k)
+		b.entry(&s, args)
 		p.Args = append(p.Args, args)
 	}
 	p.Source = s.String()
@@ -115,14 +115,19 @@ func (t *text) array(bytes, align int) string {
 }
 
 // entry puts the whole entry point together.
-func (b *builder) entry(s *strings.Builder, k *entry.Kernel) {
+func (b *builder) entry(s *strings.Builder, args []entry.Arg) {
+	k := b.kernel
 	fmt.Fprintf(s, ".visible .entry %s(\n", k.Entry)
-	for i := range b.args {
+	for i, a := range args {
 		comma := ","
-		if i == len(b.args)-1 {
+		if i == len(args)-1 {
 			comma = ""
 		}
-		fmt.Fprintf(s, "\t.param .u64 arg_%d%s\n", i, comma)
+		param := fmt.Sprint(".u64 arg_", i)
+		if a.Kind == entry.ArgMap {
+			param = fmt.Sprintf(".align %d .b8 arg_%d[%d]", entry.MapAlign, i, entry.MapBytes)
+		}
+		fmt.Fprintf(s, "\t.param %s%s\n", param, comma)
 	}
 	s.WriteString(")\n")
 	if k.Groups() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/template"
 )
 
@@ -70,6 +71,7 @@ type warpgroup struct {
 	x, y   groupOperand
 	phases string   // address of the barriers
 	group  string   // of warps: 0 fills
+	whole  string   // predicate: both operands have maps; empty where they never do
 	sums   []string // of a thread that multiplies
 	step   int      // values of k in a stage
 }
@@ -77,10 +79,15 @@ type warpgroup struct {
 // groupOperand is an operand as shared memory has it.
 type groupOperand struct {
 	*tensorOperand
-	deep  bool // rows are by k
-	wide  int  // rows or columns of a block
+	deep  bool      // rows are by k
+	wide  int       // rows or columns of a block
+	sizes [2]ir.Dim // of k, and rows or columns, in all
 	begin string
 	apart string // bytes from one row in memory to the next
+	// mapped is the predicate that there is a map, empty where there never is;
+	// descriptor its address.
+	mapped, descriptor string
+	rank               int // axes of the map
 }
 
 // slot is a stage in registers: its address, that of its barriers, and the parity
@@ -98,15 +105,23 @@ func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	w.near = b.op(words, "and.b32", w.near, fmt.Sprint(-patternLen))
 	w.phases = b.op(words, "add.u32", w.near, fmt.Sprint(phasesAt))
 	w.depth = b.op(words, "cvt.u32.u64", b.register(block.Depth))
+	w.operands()
 	for range groupCols / 2 {
 		w.sums = append(w.sums, b.op(m.sums, "mov."+files[m.sums].kind, w.zero()))
 	}
+	full := fmt.Sprint(fillItems) // who says that a stage is full
+	if w.whole != "" {
+		full = w.op(words, "selp.b32", "1", full, w.whole)
+	}
 	w.alone(func() {
 		for i := range wgmmaStages {
-			b.line("mbarrier.init.shared.b64 [%s+%d], %d", w.phases, i*phasesStep, fillItems)
+			b.line("mbarrier.init.shared.b64 [%s+%d], %s", w.phases, i*phasesStep, full)
 			b.line("mbarrier.init.shared.b64 [%s+%d], %d", w.phases, i*phasesStep+phasesStep/2, 2*fillItems/32)
 		}
 	})
+	if len(b.kernel.Maps) > 0 { // copies write by another way than threads did
+		b.line("fence.proxy.async.shared::cta")
+	}
 	b.line("bar.sync 0") // who finishes the block before this one has left shared memory too
 	multiplies, done := b.label(), b.label()
 	b.line("@%s bra %s", b.op(predicates, "setp.ne.u32", w.group, "0"), multiplies)
@@ -168,7 +183,6 @@ func phaseOf(free bool) int {
 
 // multiplyStages adds the products of all stages.
 func (w *warpgroup) multiplyStages() {
-	w.x, w.y = w.operands()
 	rows := w.op(words, "add.u32", w.group, "-1")
 	mine := w.op(words, "mul.lo.u32", rows, fmt.Sprint(groupStep*patternRow)) // from the stage to the group's rows
 	s, at := w.slot(0), w.op(words, "mov.u32", "0")

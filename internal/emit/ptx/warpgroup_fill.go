@@ -6,36 +6,49 @@ import (
 	"github.com/sinterml/sinter/internal/emit/flat"
 )
 
-// operands are X and Y as shared memory has them.
-func (w *warpgroup) operands() (x, y groupOperand) {
-	x.tensorOperand, y.tensorOperand = w.matrices.operandX(*w.block.Gemm), w.matrices.operandY(*w.block.Gemm)
-	x.deep, _ = x.tensorOperand.deep(w.size)
-	y.deep, _ = y.tensorOperand.deep(w.size)
-	x.wide, y.wide = groupRows, groupCols
-	return x, y
+// operands are X and Y as shared memory has them, in this block.
+func (w *warpgroup) operands() {
+	both := w.groupOperands(w.block.Gemm)
+	w.x, w.y = both[0], both[1]
+	w.x.tensorOperand, w.y.tensorOperand = w.operandX(), w.operandY()
+	w.mapped()
 }
 
-// fillStages fills all stages, by copies of 16 bytes where memory allows them.
+// fillStages fills all stages: by maps, by copies of 16 bytes where memory allows
+// those, or element by element.
 func (w *warpgroup) fillStages() {
-	x, y := w.operands()
-	x.tensorOperand, y.tensorOperand = w.operandX(), w.operandY()
-	var bitsX, bitsY string
-	x.begin, x.apart, bitsX = w.origin(x.tensorOperand, x.deep)
-	y.begin, y.apart, bitsY = w.origin(y.tensorOperand, y.deep)
-	bits := w.op(longs, "and.b64", w.op(longs, "or.b64", bitsX, bitsY), "15")
-	slow, done := w.label(), w.label()
-	w.line("@%s bra %s", w.op(predicates, "setp.ne.u64", bits, "0"), slow)
-	w.copyStages(w.groupCopies(x), w.groupCopies(y))
+	done := w.label()
+	if w.whole != "" {
+		other := w.label()
+		w.line("@!%s bra %s", w.whole, other)
+		w.mapStages()
+		w.line("bra %s", done)
+		w.mark(other)
+	}
+	bits := w.op(longs, "or.b64", w.origins(&w.x), w.origins(&w.y))
+	slow := w.label()
+	w.line("@%s bra %s", w.op(predicates, "setp.ne.u64", w.op(longs, "and.b64", bits, "15"), "0"), slow)
+	w.copyStages(w.orMapped(w.x, w.groupCopies(w.x)), w.orMapped(w.y, w.groupCopies(w.y)))
 	w.line("bra %s", done)
 	w.mark(slow)
-	w.computeStages(x, y)
+	w.computeStages(w.orMapped(w.x, w.computed(w.x)), w.orMapped(w.y, w.computed(w.y)))
 	w.mark(done)
+}
+
+// origins finds where an operand begins, and the bits of what has to be a multiple
+// of 16 bytes for copies; none where it has a map.
+func (w *warpgroup) origins(o *groupOperand) (bits string) {
+	o.begin, o.apart, bits = w.origin(o.tensorOperand, o.deep)
+	if o.mapped == "" {
+		return bits
+	}
+	return w.op(longs, "selp.b64", "0", bits, o.mapped)
 }
 
 // copyStages has copies of several stages be on their way. Those of a stage have
 // arrived when the ones behind it have been begun: only then can the thread make
 // them visible to wgmma, and say so.
-func (w *warpgroup) copyStages(x, y func(stage, at string)) {
+func (w *warpgroup) copyStages(x, y func(s slot, stage, at string)) {
 	s, at := w.slot(1), w.op(words, "mov.u32", "0") // all stages are free at first
 	late := w.op(words, "mov.u32", s.phase)
 	full := func() {
@@ -48,8 +61,8 @@ func (w *warpgroup) copyStages(x, y func(stage, at string)) {
 	w.line("@%s bra %s", w.op(predicates, "setp.ge.u32", at, w.depth), done)
 	w.top(top)
 	w.await(s, true)
-	x(s.stage, at)
-	y(w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
+	x(s, s.stage, at)
+	y(s, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
 	w.line("cp.async.commit_group")
 	w.line("add.u32 %s, %s, %d", at, at, w.step)
 	w.line("@%s bra %s", w.op(predicates, "setp.le.u32", at, fmt.Sprint(wgmmaAhead*w.step)), skip)
@@ -68,7 +81,7 @@ func (w *warpgroup) copyStages(x, y func(stage, at string)) {
 }
 
 // groupCopies copies an operand's part of a stage, 0 where there is nothing.
-func (w *warpgroup) groupCopies(o groupOperand) func(stage, at string) {
+func (w *warpgroup) groupCopies(o groupOperand) func(s slot, stage, at string) {
 	if o.deep {
 		return w.deepCopies(o)
 	}
@@ -88,7 +101,7 @@ func (w *warpgroup) within(o groupOperand, behind string) string {
 }
 
 // deepCopies: eight threads copy a row, 16 rows are copied at a time.
-func (w *warpgroup) deepCopies(o groupOperand) func(stage, at string) {
+func (w *warpgroup) deepCopies(o groupOperand) func(s slot, stage, at string) {
 	const perRow = patternRow / 16
 	const together = fillItems / perRow
 	piece := w.op(words, "and.b32", w.item, fmt.Sprint(perRow-1))
@@ -99,7 +112,7 @@ func (w *warpgroup) deepCopies(o groupOperand) func(stage, at string) {
 	between := w.op(longs, "mul.lo.u64", o.apart, fmt.Sprint(together))
 	left := w.within(o, row)
 	first := w.op(words, "mul.lo.u32", piece, fmt.Sprint(16/w.size)) // value of k
-	return func(stage, at string) {
+	return func(_ slot, stage, at string) {
 		inside := w.op(predicates, "setp.lt.u32", w.op(words, "add.u32", at, first), w.depth)
 		rows := w.op(words, "selp.b32", left, "0", inside)
 		to, from := w.op(words, "add.u32", stage, mine), address
@@ -114,7 +127,7 @@ func (w *warpgroup) deepCopies(o groupOperand) func(stage, at string) {
 }
 
 // wideCopies: 16 threads copy 128 rows or columns of a k, of eight at a time.
-func (w *warpgroup) wideCopies(o groupOperand) func(stage, at string) {
+func (w *warpgroup) wideCopies(o groupOperand) func(s slot, stage, at string) {
 	const perRow = 16
 	const together = fillItems / perRow
 	along := perRow * 16 / w.size // rows or columns at a time
@@ -129,7 +142,7 @@ func (w *warpgroup) wideCopies(o groupOperand) func(stage, at string) {
 	between := w.op(longs, "mul.lo.u64", o.apart, fmt.Sprint(together))
 	further := w.op(longs, "mul.lo.u64", o.apart, fmt.Sprint(w.step))
 	left := w.within(o, first)
-	return func(stage, at string) {
+	return func(_ slot, stage, at string) {
 		deep := w.op(words, "sub.u32", w.op(words, "sub.u32", w.depth, at), k)
 		to := w.op(words, "add.u32", stage, mine)
 		for part := range o.wide / along {
@@ -154,20 +167,24 @@ func (w *warpgroup) exchanged(piece, row string) string {
 }
 
 // computeStages fills stages with elements one by one.
-func (w *warpgroup) computeStages(x, y groupOperand) {
+func (w *warpgroup) computeStages(x, y func(s slot, stage, at string)) {
 	s, at := w.slot(1), w.op(words, "mov.u32", "0")
 	top, done := w.label(), w.label()
 	w.line("@%s bra %s", w.op(predicates, "setp.ge.u32", at, w.depth), done)
 	w.top(top)
 	w.await(s, true)
-	w.compute(x, s.stage, at)
-	w.compute(y, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
+	x(s, s.stage, at)
+	y(s, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
 	w.line("fence.proxy.async.shared::cta")
 	w.arrive("", s.phase, false)
 	w.next(s)
 	w.line("add.u32 %s, %s, %d", at, at, w.step)
 	w.line("@%s bra %s", w.op(predicates, "setp.lt.u32", at, w.depth), top)
 	w.mark(done)
+}
+
+func (w *warpgroup) computed(o groupOperand) func(s slot, stage, at string) {
+	return func(_ slot, stage, at string) { w.compute(o, stage, at) }
 }
 
 // compute brings the elements of an operand into a stage, 0 beyond their ends.

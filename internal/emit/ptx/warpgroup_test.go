@@ -20,6 +20,9 @@ import (
 // groupTarget has products by groups of warps.
 var groupTarget = targets[2]
 
+// copyTarget has them with a driver that makes no tensor maps.
+var copyTarget = ptx.Target{SM: 90, NoMaps: true}
+
 // groupSizes have blocks that are full and in part, stages that are full and in
 // part, more than there is room for, and rows that can be copied and that cannot.
 var groupSizes = []flattest.Sizes{
@@ -39,8 +42,12 @@ func TestGroups(t *testing.T) {
 						continue
 					}
 					k := testLying(t, rand.New(rand.NewPCG(7, uint64(i))), groupTarget, d, s, turnedX, turnedY, false)
-					if groups := d.Size() == 2 || !turnedX && turnedY; groups != (groupTarget.Dynamic(k) > 0) {
-						t.Errorf("%+v goes by groups: %v", s, !groups)
+					groups := d.Size() == 2 || !turnedX && turnedY
+					if groups != (groupTarget.Dynamic(k) > 0) || groups != (len(k.Maps) == 2) {
+						t.Errorf("%+v goes by groups: %v, %d maps", s, !groups, len(k.Maps))
+					}
+					if i == 1 && (d == ir.BF16 && turnedX == turnedY || d == ir.U8 && !turnedX && turnedY) {
+						testLying(t, rand.New(rand.NewPCG(7, uint64(i))), copyTarget, d, s, turnedX, turnedY, false)
 					}
 				}
 			})
@@ -84,10 +91,10 @@ func (w *watched) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
 	return w.backend.Emit(kernels)
 }
 
-// groupDevice runs kernels for groupTarget.
-func groupDevice(t *testing.T) (*launch.Device, *watched) {
-	w := &watched{backend: &backend{target: groupTarget}}
-	d, err := launch.New(w, launch.Options{Kind: "ptx", Shape: groupTarget.Shape(), Units: 4})
+// groupDevice runs kernels for a target that has groups.
+func groupDevice(t *testing.T, target ptx.Target) (*launch.Device, *watched) {
+	w := &watched{backend: &backend{target: target}}
+	d, err := launch.New(w, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +104,12 @@ func groupDevice(t *testing.T) (*launch.Device, *watched) {
 // TestTrialByGroups: the graph by which a device is tried has products by groups,
 // with operands in both orders, unless they are turned off.
 func TestTrialByGroups(t *testing.T) {
-	d, w := groupDevice(t)
+	d, w := groupDevice(t, groupTarget)
 	if err := suite.Trial(t.Context(), d, interp.New()); err != nil {
 		t.Error(err)
 	}
-	if w.groups != 2 {
-		t.Errorf("%d products by groups", w.groups)
+	if w.groups != 2 || w.mapped[0] > 0 || w.mapped[1] < 4 {
+		t.Errorf("%d products by groups, %v operands without maps and with", w.groups, w.mapped)
 	}
 }
 
@@ -114,11 +121,13 @@ type groupCase struct {
 	turnedX, turnedY bool
 	from             int // where x begins in longer rows
 	fill             suite.Fill
+	copied           bool    // no tensor maps: the driver makes none
+	maps             [2]bool // some operand has no map, some has one
 }
 
 func (c groupCase) suiteCase() *suite.Case {
 	sizes := []ir.Env{{"n": 0}, {"n": 1}, {"n": 150}}
-	return &suite.Case{Name: fmt.Sprintf("%v k %d cols %d turned %v %v from %d", c.d, c.k, c.cols, c.turnedX, c.turnedY, c.from), Sizes: sizes, Build: func(b *suite.Builder) []*ir.Node {
+	return &suite.Case{Name: fmt.Sprintf("%v k %d cols %d turned %v %v from %d copied %v", c.d, c.k, c.cols, c.turnedX, c.turnedY, c.from, c.copied), Sizes: sizes, Build: func(b *suite.Builder) []*ir.Node {
 		n := ir.Sym("n", 0, 512)
 		operand := func(kind ir.Op, turned bool, rows, cols ir.Dim) *ir.Node {
 			if !turned {
@@ -140,14 +149,18 @@ func (c groupCase) suiteCase() *suite.Case {
 }
 
 var groupCases = []groupCase{
-	{d: ir.BF16, k: 72, cols: 264, fill: suite.Ordinary}, {d: ir.BF16, k: 328, cols: 136, turnedY: true, fill: odd(500)},
-	{d: ir.F16, k: 136, cols: 296, turnedX: true, fill: odd(300)}, {d: ir.F16, k: 24, cols: 512, turnedX: true, turnedY: true, fill: suite.Ordinary},
-	{d: ir.BF16, k: 128, cols: 160, from: 8, fill: odd(200)}, {d: ir.BF16, k: 65, cols: 160, from: 3, turnedY: true, fill: odd(200)},
+	{d: ir.BF16, k: 72, cols: 264, fill: suite.Ordinary, maps: allMaps}, {d: ir.BF16, k: 328, cols: 136, turnedY: true, fill: odd(500), maps: allMaps},
+	{d: ir.F16, k: 136, cols: 296, turnedX: true, fill: odd(300), maps: someMaps}, {d: ir.F16, k: 24, cols: 512, turnedX: true, turnedY: true, fill: suite.Ordinary, maps: someMaps},
+	{d: ir.BF16, k: 128, cols: 160, from: 8, fill: odd(200), maps: allMaps}, {d: ir.BF16, k: 65, cols: 160, from: 3, turnedY: true, fill: odd(200), maps: noMaps},
+	{d: ir.BF16, k: 77, cols: 264, from: 3, fill: odd(200), maps: someMaps},
+	{d: ir.BF16, k: 328, cols: 136, turnedY: true, fill: odd(500), copied: true}, {d: ir.F16, k: 136, cols: 296, fill: odd(300), copied: true},
 }
+
+var noMaps, someMaps, allMaps = [2]bool{true, false}, [2]bool{true, true}, [2]bool{false, true}
 
 // TestGroupLayers compares layers with the referee: ragged rows, infinities and
 // NaN beside zeros that fill stages up, rows that begin between multiples of 16
-// bytes.
+// bytes, and two numbers of rows in one program.
 func TestGroupLayers(t *testing.T) {
 	for i, c := range groupCases {
 		if testing.Short() && i%3 != 1 {
@@ -155,12 +168,17 @@ func TestGroupLayers(t *testing.T) {
 		}
 		cs := c.suiteCase()
 		t.Run(cs.Name, func(t *testing.T) {
-			d, w := groupDevice(t)
+			target := groupTarget
+			target.NoMaps = c.copied
+			d, w := groupDevice(t, target)
 			if err := cs.Run(context.Background(), d, device.Options{Check: true}); err != nil {
 				t.Error(err)
 			}
 			if w.groups == 0 {
 				t.Error("nothing goes by groups")
+			}
+			if got := [2]bool{w.mapped[0] > 0, w.mapped[1] > 0}; got != c.maps {
+				t.Errorf("%v operands without maps and with", w.mapped)
 			}
 			w.groups = 0
 			if i > 0 {

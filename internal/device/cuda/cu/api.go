@@ -34,6 +34,21 @@ type NodeParams struct {
 	Extra       *unsafe.Pointer // not used
 }
 
+// TensorMap is CUtensorMap, which begins at a multiple of 64: a matrix as the units
+// that copy boxes of it know it.
+type TensorMap [16]uint64
+
+// TensorMapParams are what a TensorMap is made of, in the numbers of cuda.h; axes
+// are listed from the inner one on.
+type TensorMapParams struct {
+	Type, Rank                           uint32
+	Address                              Pointer
+	Sizes                                [5]uint64
+	Strides                              [4]uint64 // bytes, of all axes but the inner one
+	Box, Steps                           [5]uint32
+	Interleave, Swizzle, Promotion, Fill uint32
+}
+
 // API is the table of CUDA's functions, in the types of cuda.h without what is
 // never used. Tests put functions of their own in the place of a driver's.
 type API struct {
@@ -84,6 +99,9 @@ type API struct {
 	FuncGetAttribute  func(value *int32, attribute int, f FunctionID) Code
 	FuncSetAttribute  func(f FunctionID, attribute int, value int32) Code
 	LaunchKernel      func(n *NodeParams, s StreamID) Code // cuLaunchKernel takes the fields one by one
+
+	// TensorMapEncodeTiled is nil before version 12.0.
+	TensorMapEncodeTiled func(m *TensorMap, p *TensorMapParams) Code
 
 	LinkCreate   func(l *LinkID) Code // as the next, without options
 	LinkAddData  func(l LinkID, kind uint32, data *byte, size int) Code

@@ -48,6 +48,7 @@ func callAll(t *testing.T, c *cu.Context, pools bool) {
 	if k.Registers != 40 || k.Local != 30 || k.Shared != 10 || k.MaxGroup != 256 {
 		t.Errorf("%+v", k)
 	}
+	bindMap(t, c, k)
 	const dynamic = 60 << 10
 	launch := func(n, value uint64, shared int) *cu.Launch {
 		l, err := cu.NewLaunch(k, 4, 256, shared, 3)
@@ -137,6 +138,32 @@ func bindTransfers(t *testing.T, c *cu.Context, s *cu.Stream) {
 	}
 	if done, err := end.Done(); done || err != nil {
 		t.Error(done, err)
+	}
+}
+
+// bindMap has a map made and given to a kernel, of which it is the second argument.
+func bindMap(t *testing.T, c *cu.Context, k *cu.Function) {
+	m, err := c.NewTensorMap(0x7000, 2, []int{100, 101, 102}, []int{208, 208 * 101}, []int{10, 11, 12})
+	if err != nil || m[0] != 0x0707070707070707 || m[15] != m[0] {
+		t.Errorf("%x, %v", m, err)
+	}
+	if _, err := c.NewTensorMap(0x7001, 2, []int{100, 101, 102}, []int{208, 208 * 101}, []int{10, 11, 12}); !errors.Is(err, cu.InvalidValue) {
+		t.Error(err)
+	}
+	l, err := cu.NewLaunch(k, 1, 1, 0, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.SetMap(1, &cu.TensorMap{}) || !l.SetMap(1, m) || l.SetMap(1, m) {
+		t.Error("what is another map?")
+	}
+}
+
+// TestNoMaps has one without a function that is not needed.
+func TestNoMaps(t *testing.T) {
+	api, err := cu.BindFile(filepath.Join(cutest.Library(t, "NO_MAPS"), "libcuda.so.1"))
+	if err != nil || api.TensorMapEncodeTiled != nil {
+		t.Error(api, err)
 	}
 }
 

@@ -16,6 +16,7 @@ type Launch struct {
 	params   NodeParams
 	values   []uint64
 	pointers []*uint64 // to each of the values: what the driver is given
+	maps     map[int]*TensorMap
 	call     string
 }
 
@@ -47,6 +48,21 @@ func NewLaunch(f *Function, blocks, threads, shared, args int) (*Launch, error) 
 func (l *Launch) Set(arg int, value uint64) (changed bool) {
 	changed = l.values[arg] != value
 	l.values[arg] = value
+	return changed
+}
+
+// SetMap gives an argument a tensor map, a copy of m. It tells whether that is
+// another one than before. Once an argument was set so, it is a map.
+func (l *Launch) SetMap(arg int, m *TensorMap) (changed bool) {
+	if l.maps[arg] == nil {
+		if l.maps == nil {
+			l.maps = map[int]*TensorMap{}
+		}
+		l.maps[arg] = newTensorMap()
+		l.pointers[arg] = &l.maps[arg][0]
+	}
+	changed = *l.maps[arg] != *m
+	*l.maps[arg] = *m
 	return changed
 }
 

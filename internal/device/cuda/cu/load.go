@@ -235,11 +235,26 @@ func bindModules(a *API, s *symbols) {
 		return Code(dynlib.CallHeld(set, uintptr(f), uintptr(attribute), uintptr(value)))
 	}
 	bindLinker(a, s)
+	bindMaps(a, s)
 	a.LaunchKernel = func(n *NodeParams, st StreamID) Code {
 		g, b := n.Grid, n.Block
 		r := Code(dynlib.CallHeld(launch, uintptr(n.Function), uintptr(g[0]), uintptr(g[1]), uintptr(g[2]),
 			uintptr(b[0]), uintptr(b[1]), uintptr(b[2]), uintptr(n.Shared), uintptr(st), ptr(n.Params), 0))
 		runtime.KeepAlive(n)
+		return r
+	}
+}
+
+func bindMaps(a *API, s *symbols) {
+	encode, err := s.lib.Symbol("cuTensorMapEncodeTiled")
+	if err != nil {
+		return // a driver that is too old
+	}
+	a.TensorMapEncodeTiled = func(m *TensorMap, p *TensorMapParams) Code {
+		r := Code(dynlib.CallHeld(encode, ptr(m), uintptr(p.Type), uintptr(p.Rank), uintptr(p.Address), ptr(&p.Sizes[0]), ptr(&p.Strides[0]),
+			ptr(&p.Box[0]), ptr(&p.Steps[0]), uintptr(p.Interleave), uintptr(p.Swizzle), uintptr(p.Promotion), uintptr(p.Fill)))
+		runtime.KeepAlive(m)
+		runtime.KeepAlive(p)
 		return r
 	}
 }

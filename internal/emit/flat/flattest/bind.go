@@ -87,6 +87,9 @@ func (b *Bound) arg(arg entry.Arg, k *entry.Kernel, a *loop.Args, chunk int) (Ar
 		n = chunk
 	case entry.ArgRows:
 		n = k.Tile.Rows
+	case entry.ArgMap:
+		m, err := k.Mapped(arg.Map, a.Sizes)
+		return Arg{Buffer: b.params[arg.Param], Map: &m}, err
 	}
 	return Arg{Buffer: -1, N: int64(n)}, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
 )
 
@@ -16,10 +17,12 @@ type Launch struct {
 	Read          int // bytes that work-items have read from buffers, which Run counts
 }
 
-// Arg is one argument: where Buffer begins if it is not negative, else N.
+// Arg is one argument: where Buffer begins if it is not negative, else N; or a Map
+// of a matrix in Buffer.
 type Arg struct {
 	Buffer int
 	N      int64
+	Map    *entry.Mapped
 }
 
 // Run runs p one group after the other, the work-items of a group step by step.

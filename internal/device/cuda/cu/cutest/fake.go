@@ -25,6 +25,7 @@ type Fake struct {
 	// Capability is 10 times that of the devices; 0: 90.
 	Capability int
 	NoPools    bool
+	NoMaps     bool // has no cuTensorMapEncodeTiled
 	Prohibited bool
 	Driver     string // its version, which code that it compiled has in it
 	// Foreign has the driver refuse code until it has compiled some itself, and
@@ -69,6 +70,7 @@ type Fake struct {
 	order    order.Checker
 
 	compilations int
+	encoded      int // tensor maps
 }
 
 // primary is the context of a device that all its users share.
@@ -90,6 +92,13 @@ func (f *Fake) Compiled() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.compilations
+}
+
+// Encoded is how many tensor maps were made.
+func (f *Fake) Encoded() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.encoded
 }
 
 // Live lists the functions that made what was not given back.

@@ -93,6 +93,7 @@ func (f *Fake) linker(a *cu.API) {
 
 func (f *Fake) programs(a *cu.API) {
 	f.linker(a)
+	f.maps(a)
 	a.ModuleLoadDataEx = func(m *cu.ModuleID, image *byte, n uint32, options *uint32, values *uintptr) cu.Code {
 		return f.inside("cuModuleLoadDataEx", func(*primary) cu.Code {
 			text, ok := f.source(dynlib.GoString(image))
@@ -165,6 +166,32 @@ func (f *Fake) programs(a *cu.API) {
 			return code
 		}
 		return f.run("cuLaunchKernel", s, n)
+	}
+}
+
+// maps has tensor maps be what package ptxsim understands, and notes those that a
+// driver would refuse.
+func (f *Fake) maps(a *cu.API) {
+	if f.NoMaps {
+		return
+	}
+	a.TensorMapEncodeTiled = func(m *cu.TensorMap, p *cu.TensorMapParams) cu.Code {
+		return f.inside("cuTensorMapEncodeTiled", func(*primary) cu.Code {
+			f.encoded++
+			rank := min(int(p.Rank), 5)
+			t := ptxsim.TensorMap{Type: p.Type, Address: uint64(p.Address), Sizes: p.Sizes[:rank], Strides: p.Strides[:max(rank-1, 0)], Box: p.Box[:rank],
+				Steps: p.Steps[:rank], Interleave: p.Interleave, Swizzle: p.Swizzle, Promotion: p.Promotion, Fill: p.Fill}
+			encoded, err := t.Encode()
+			if at := uintptr(unsafe.Pointer(m)); err == nil && at%ptxsim.TensorMapAlign != 0 {
+				err = fmt.Errorf("a map at %#x", at)
+			}
+			if err != nil {
+				f.fault("cuTensorMapEncodeTiled: %v", err)
+				return cu.InvalidValue
+			}
+			*(*[ptxsim.TensorMapBytes]byte)(unsafe.Pointer(m)) = encoded
+			return 0
+		})
 	}
 }
 

@@ -149,6 +149,18 @@ CUresult cuLaunchKernel(handle f, unsigned int gx, unsigned int gy, unsigned int
 	return 0;
 }
 
+#ifndef NO_MAPS
+CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned int rank, void *address, const uint64_t *size, const uint64_t *stride,
+	const unsigned int *box, const unsigned int *step, int interleave, int swizzle, int promotion, int fill) {
+	INSIDE;
+	NEED((uintptr_t)map % 64 == 0 && type == 1 && rank == 3 && address == (void *)0x7000 && interleave == 0 && swizzle == 3 && promotion == 2 && fill == 0);
+	for (int i = 0; i < 3; i++) NEED(size[i] == 100 + i && box[i] == 10 + i && step[i] == 1);
+	NEED(stride[0] == 208 && stride[1] == 208 * 101);
+	memset(map, 7, 128);
+	return 0;
+}
+#endif
+
 CUresult cuStreamCreate(handle *s, unsigned int flags) { INSIDE; NEED(flags == 1); *s = is(STREAM); return 0; }
 CUresult cuStreamSynchronize(handle s) { NEED(s == is(STREAM)); return 0; }
 CUresult cuStreamWaitEvent(handle s, handle e, unsigned int flags) { NEED(s == is(STREAM) && e == is(EVENT) && flags == 0); return 0; }
