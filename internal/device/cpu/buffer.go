@@ -3,11 +3,11 @@ package cpu
 import (
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/jit"
 )
@@ -15,17 +15,15 @@ import (
 // buffer is memory that kernels read and write, and what is kept that was
 // computed from it.
 type buffer struct {
-	id    uint64 // no other buffer of the process has ever had it
+	keep.Owner
 	data  []byte
 	owned *jit.Memory // nil for the caller's memory
 	refs  atomic.Int64
-	kept  sync.Map // key -> *kept
 }
 
-var buffers atomic.Uint64 // made so far
-
 func makeBuffer(data []byte, owned *jit.Memory) *buffer {
-	b := &buffer{id: buffers.Add(1), data: data, owned: owned}
+	b := &buffer{data: data, owned: owned}
+	b.Renew()
 	b.refs.Store(1)
 	return b
 }
@@ -73,14 +71,19 @@ func (b *buffer) Close() error {
 	case n < 0:
 		return device.ErrClosed
 	}
-	b.kept.Range(func(_, k any) bool {
-		k.(*kept).drop()
-		return true
-	})
+	b.Drop()
 	if b.owned != nil {
 		return b.owned.Close()
 	}
 	return nil
+}
+
+// changed drops what is kept that was computed from the values of a buffer, which
+// have been written.
+func changed(b device.Buffer) {
+	if own, ok := b.(*buffer); ok {
+		own.Changed()
+	}
 }
 
 // pointer is the address that kernels get.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/ir"
@@ -127,11 +128,12 @@ var templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.Attention
 func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look *inspect.Compilation) (*module, error) {
 	c := d.compiler(machine)
 	c.listed = o.Trace != nil || look != nil
-	m := &module{device: d, plan: plan, slab: c.slab, own: makeBuffer(nil, nil), share: true, check: o.Check, slots: make(chan struct{}, maxRuns)}
+	m := &module{device: d, plan: plan, slab: c.slab, share: true, check: o.Check, slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
 		c.apart = c.apart || off == "all" || off == "stagger"
 	}
+	m.own.Renew()
 	seen := newSight(c, o, look)
 	for _, k := range plan.Kernels {
 		code, err := c.kernel(k)
@@ -151,7 +153,7 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look
 		return nil, err
 	}
 	seen.end(plan, !m.share)
-	m.recipes = c.recipes(plan)
+	m.recipes = keep.Recipes(plan, fmt.Sprintf("machine code %v", machine), kernelText)
 	m.info = device.Info{Kernels: len(m.each), Constant: len(plan.Kernels) - len(m.each), CodeBytes: len(c.slab.text), Generic: c.generic}
 	d.modules.Store(m, true)
 	return m, nil

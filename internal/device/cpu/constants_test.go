@@ -12,6 +12,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 	"github.com/sinterml/sinter/internal/jit"
@@ -240,13 +241,13 @@ return %7
 		}
 		c.wantBound(t, 2, "3 runs")
 		count := 0
-		a.kept.Range(func(_, k any) bool {
-			if c, ok := k.(*kept).value.(*constant); ok {
-				for _, r := range *c.results.Load() {
+		a.All(func(k *keep.Kept) {
+			if c, ok := k.Value.(*keep.Results[*buffer]); ok {
+				made, _ := c.Known()
+				for _, r := range made {
 					count += r.Size()
 				}
 			}
-			return true
 		})
 		if count != 4*64 {
 			t.Errorf("%v: %d bytes are kept, want 256", d.ISA(), count)
@@ -302,25 +303,6 @@ func TestConstantsCancelled(t *testing.T) {
 		wait.Wait()
 		c.check(t, x, 1)
 		c.wantBound(t, 3, "a cancelled run and two more")
-	}
-}
-
-// Whoever waits for another's first run may be cancelled.
-func TestConstantWaitCancelled(t *testing.T) {
-	c := newConstant()
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err := c.get(context.Background(), func() ([]*buffer, error) {
-		cancel()
-		if _, err := c.get(ctx, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("waiting ended with %v", err)
-		}
-		return nil, errors.New("no memory")
-	})
-	if err == nil || err.Error() != "no memory" {
-		t.Errorf("computing ended with %v", err)
-	}
-	if got, err := c.get(context.Background(), func() ([]*buffer, error) { return []*buffer{{}}, nil }); err != nil || len(got) != 1 {
-		t.Errorf("after a failure: %v, %v", got, err)
 	}
 }
 

@@ -153,6 +153,7 @@ func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) error {
 	if dst.Size() > 0 && (from == nil || to == nil) {
 		return errors.New("cpu: copy from or to memory that the host cannot read")
 	}
+	defer changed(dst)
 	return jit.Protect(func() error {
 		copy(to, from)
 		return nil

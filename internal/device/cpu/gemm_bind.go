@@ -39,7 +39,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB != nil {
 		s.lastB = weak.Make(s.packedB)
 		for _, param := range k.constY.loads {
-			s.fromB = append(s.fromB, r.params[param].id)
+			s.fromB = append(s.fromB, r.params[param].Number())
 		}
 	} else {
 		if s.directB = k.yRows && s.worthDirect(); !s.directB {
@@ -57,7 +57,7 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 	}
 	if s.fromB != nil {
 		for i, param := range s.kernel.constY.loads {
-			if r.params[param].id != s.fromB[i] {
+			if r.params[param].Number() != s.fromB[i] {
 				return false
 			}
 		}

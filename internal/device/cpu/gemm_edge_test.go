@@ -167,9 +167,7 @@ func TestGemmSharedPack(t *testing.T) {
 			test.data[1] = weight.data
 			test.check(t, fmt.Sprintf("%v product %d", d.isa, i), test.run(t, d, test.compile(t, d), 1, false)[2:], test.reference(t)[2:])
 		}
-		n := 0
-		weight.kept.Range(func(any, any) bool { n++; return true })
-		if n != 2 {
+		if n := weight.Count(); n != 2 {
 			t.Errorf("%v: %d packs of one weight, want 2", d.isa, n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 	"weak"
 
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/generic"
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -134,11 +135,11 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		if k.sharedY {
 			batches = 1
 		}
-		have := keep(from, what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
-		s.packs = have.value.(*genericPacks)
+		have := keep.Find(owners(from), what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
+		s.packs = have.Value.(*genericPacks)
 		s.lastPacks = weak.Make(s.packs)
 		for _, b := range from {
-			s.fromY = append(s.fromY, b.id)
+			s.fromY = append(s.fromY, b.Number())
 		}
 	}
 	parts := []*part{k.packX, k.packY, k.finish}
@@ -175,7 +176,7 @@ func (s *genericStep) move(r *binding, moved bool) bool {
 	}
 	if s.fromY != nil {
 		for i, param := range s.kernel.constY.loads {
-			if r.params[param].id != s.fromY[i] {
+			if r.params[param].Number() != s.fromY[i] {
 				return false
 			}
 		}

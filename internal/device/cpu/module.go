@@ -10,6 +10,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -31,8 +32,8 @@ type module struct {
 	kernels    []kernel // of each kernel of the plan
 	each       []int    // the kernels that every run starts
 	early      int      // of these, those before the first that may write a variable in place
-	recipes    []*recipe
-	own        *buffer // stands in for weights where an expression of them reads none
+	recipes    []*keep.Recipe
+	own        keep.Owner // stands in for weights where an expression of them reads none
 	slab       *slab
 	conditions compile.Conditions // on what is bound
 	share      bool               // temps share memory
@@ -63,7 +64,8 @@ func (m *module) release() error {
 	}
 	m.device.modules.Delete(m)
 	m.forget()
-	err := m.own.Close()
+	m.own.Drop()
+	var err error
 	if m.slab.code != nil {
 		err = errors.Join(err, m.slab.code.Close())
 	}
@@ -189,7 +191,11 @@ func (m *module) run(ctx context.Context, b *device.Bound) error {
 			s.close()
 		}
 	}()
-	if err = s.run(ctx, b); err == nil {
+	err = s.run(ctx, b)
+	for _, o := range b.Outputs {
+		changed(o)
+	}
+	if err == nil {
 		m.keep(s)
 		ended = true
 	}

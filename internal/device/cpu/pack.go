@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
@@ -121,6 +122,15 @@ func (y *constY) key(r *binding, p *gemmPlan) (from []*buffer, name string) {
 	return from, n.name
 }
 
+// owners are the parts of buffers that have what is kept with them.
+func owners(from []*buffer) []*keep.Owner {
+	all := make([]*keep.Owner, len(from))
+	for i, b := range from {
+		all[i] = &b.Owner
+	}
+	return all
+}
+
 // packedY returns Y packed as a whole, if it is constant; else nil.
 func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	k := s.kernel
@@ -128,8 +138,8 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 	if len(from) == 0 {
 		return nil, nil
 	}
-	have := keep(from, what, func() any { return &pack{} })
-	made := have.value.(*pack)
+	have := keep.Find(owners(from), what, func() any { return &pack{} })
+	made := have.Value.(*pack)
 	made.once.Do(func() {
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
@@ -138,7 +148,7 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
 		})
 	})
 	if made.err != nil {
-		have.drop() // another run may have the memory
+		have.Drop() // another run may have the memory
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
 	return made.mem, nil

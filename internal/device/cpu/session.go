@@ -11,6 +11,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -30,8 +31,8 @@ type session struct {
 	moved   []bool
 	steps   []jit.Step // of the kernels of module.each; nil: to be bound
 	bound   []boundKernel
-	words   []int64       // status words of all kernels
-	results []knownRecipe // of module.recipes
+	words   []int64              // status words of all kernels
+	results []keep.Last[*buffer] // of module.recipes
 }
 
 // address is where a buffer lay. Two buffers may have the same place one after
@@ -92,7 +93,7 @@ func (m *module) newSession(env ir.Env, workers int) (s *session, err error) {
 	s = &session{
 		binding: binding{module: m, env: env, workers: workers},
 		sizes:   make([]int, n), mem: make([]place, n), last: make([]address, n), moved: make([]bool, n),
-		steps: make([]jit.Step, len(m.each)), bound: make([]boundKernel, len(m.each)), results: make([]knownRecipe, len(m.recipes)),
+		steps: make([]jit.Step, len(m.each)), bound: make([]boundKernel, len(m.each)), results: make([]keep.Last[*buffer], len(m.recipes)),
 	}
 	if s.layout, err = m.arena(env); err != nil {
 		return nil, err
@@ -311,7 +312,7 @@ func (s *session) compare() {
 		p := &s.mem[i]
 		now := address{at: uintptr(p.at)}
 		if p.buffer != nil {
-			now.number = p.buffer.id
+			now.number = p.buffer.Number()
 		}
 		s.moved[i] = now != s.last[i]
 		s.last[i] = now

@@ -8,11 +8,13 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/entry"
 )
 
 // buffer is memory on the device, or the caller's where the device reads it.
 type buffer struct {
+	keep.Owner
 	device *Device
 	size   int
 	mem    Memory
@@ -41,9 +43,14 @@ func (d *Device) newBuffer(n int) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &buffer{device: d, size: n, mem: mem}
+	return d.makeBuffer(n, mem, nil), nil
+}
+
+func (d *Device) makeBuffer(n int, mem Memory, host []byte) *buffer {
+	b := &buffer{device: d, size: n, mem: mem, host: host}
+	b.Renew()
 	b.refs.Store(1)
-	return b, nil
+	return b
 }
 
 // Import has the device read the caller's memory, or a copy of it where that
@@ -67,9 +74,7 @@ func (d *Device) Import(p []byte) (device.Buffer, error) {
 			return nil, err
 		}
 		if mem != nil {
-			b := &buffer{device: d, size: len(p), mem: mem, host: p}
-			b.refs.Store(1)
-			return b, nil
+			return d.makeBuffer(len(p), mem, p), nil
 		}
 	}
 	b, err := d.newBuffer(len(p))
@@ -110,6 +115,9 @@ func (d *Device) Copy(ctx context.Context, dst, src device.Buffer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if near {
+		defer to.Changed()
+	}
 	switch {
 	case near && to.host != nil:
 		return fmt.Errorf("%s: imported memory is not written", d.Kind)
@@ -176,6 +184,7 @@ func (b *buffer) Close() error {
 	case n < 0:
 		return device.ErrClosed
 	}
+	b.Drop()
 	if b.host == nil {
 		b.device.unreserve(int64(b.size))
 	}

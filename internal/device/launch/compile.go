@@ -9,6 +9,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/device/tune"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/inspect"
@@ -21,7 +22,7 @@ import (
 // target is what the device has kernels for. Sorting is done by its definition.
 var target = compile.Target{
 	Templates: map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true},
-	Without:   []string{"constants", "stagger"},
+	Without:   []string{"stagger"},
 }
 
 // function is a kernel as the program has it, for any sizes and buffers.
@@ -56,7 +57,11 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 	if err != nil {
 		return nil, err
 	}
-	m.info = device.Info{Kernels: len(m.functions), CodeBytes: len(m.source), InPlace: make([]bool, len(g.Outputs))}
+	m.own.Renew()
+	m.options = o
+	m.recipes = keep.Recipes(m.plan, fmt.Sprint(m.shape.Product == nil, w.plain), textOf)
+	each := len(m.eachRun())
+	m.info = device.Info{Kernels: each, Constant: len(m.functions) - each, CodeBytes: len(m.source), InPlace: make([]bool, len(g.Outputs))}
 	for i := range m.info.InPlace {
 		m.info.InPlace[i] = m.plan.Overwrites(i) >= 0
 	}
@@ -86,7 +91,7 @@ func (d *Device) lower(ctx context.Context, g *ir.Graph, o device.Options, look 
 			w.tuned = nil
 		}
 		if off == "all" || off == "warpgroups" {
-			w.shape = w.shape.Plain()
+			w.shape, w.plain = w.shape.Plain(), true
 		}
 		if off == "all" || off == "tensor-maps" {
 			w.shape.Unmapped = true
@@ -126,6 +131,7 @@ func (d *Device) Look(ctx context.Context, g *ir.Graph, o device.Options) (*insp
 // function.
 type source struct {
 	shape   entry.Shape
+	plain   bool // shape is without what one generation of devices has
 	tuned   *tune.Store
 	check   bool
 	made    map[string]*function
@@ -196,6 +202,12 @@ func (k kernelWork) table(s entry.Shape) []entry.Strategy {
 		return s.AttentionGradTable(w)
 	}
 	return s.Table(k.loops)
+}
+
+// textOf is equal for kernels that compute the same.
+func textOf(k *schedule.Kernel) string {
+	loops, err := loopsOf(k)
+	return fmt.Sprint(kernelWork{Kernel: k}.how(), loops, err)
 }
 
 // how tells kernels of the same meaning apart that are computed in other ways.

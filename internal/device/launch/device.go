@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/device/tune"
 	"github.com/sinterml/sinter/internal/diskcache"
 	"github.com/sinterml/sinter/internal/emit/entry"
@@ -26,7 +27,8 @@ type Options struct {
 type Device struct {
 	backend Backend
 	Options
-	nothing Memory      // stands in for memory without elements
+	nothing Memory // stands in for memory without elements
+	rules   *keep.Rules[result]
 	uses    device.Uses // of the backend, by what is under way
 
 	tuned atomic.Pointer[tune.Store]
@@ -34,6 +36,7 @@ type Device struct {
 	mu      sync.Mutex
 	memory  accounts
 	modules map[*module]bool // that are open
+	kept    map[*keep.Kept]bool
 }
 
 // defaultGroups are those of a launch where a device has no bound.
@@ -50,7 +53,9 @@ func New(b Backend, o Options) (*Device, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return &Device{backend: b, Options: o, nothing: nothing}, nil
+	d := &Device{backend: b, Options: o, nothing: nothing}
+	d.rules = d.keeping()
+	return d, nil
 }
 
 // KeepTuning says where choices for kernels are kept.
@@ -73,5 +78,6 @@ func (d *Device) ended() error {
 	if !d.uses.End() {
 		return nil
 	}
+	d.dropKept()
 	return errors.Join(d.nothing.Close(), d.backend.Close())
 }

@@ -9,7 +9,7 @@ import (
 // accounts count a device's memory.
 type accounts struct {
 	used  int64 // in buffers and in sessions that run
-	idle  int64 // in sessions that wait for their next run
+	idle  int64 // in sessions that wait for their next run, and kept with weights
 	peak  int64 // the most that was used
 	limit int64 // of both; 0: none
 }
@@ -130,8 +130,8 @@ func (d *Device) full(n int, err error) error {
 	return e
 }
 
-// TrimMemory ends all sessions that wait for their next run, and has the driver
-// give back what it holds.
+// TrimMemory ends all sessions that wait for their next run, drops what is kept
+// with weights, and has the driver give back what it holds.
 func (d *Device) TrimMemory() error {
 	d.mu.Lock()
 	var all []*module
@@ -145,6 +145,7 @@ func (d *Device) TrimMemory() error {
 			err = errors.Join(err, m.trim(), m.release())
 		}
 	}
+	d.dropKept()
 	if p, ok := d.backend.(Pooled); ok {
 		err = errors.Join(err, p.Trim())
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -33,11 +35,18 @@ type module struct {
 	source     string
 	program    Program
 	info       device.Info
-	uses       device.Uses // of each run
+	recipes    []*keep.Recipe
+	own        keep.Owner     // stands in for weights where an expression of them reads none
+	options    device.Options // that it was compiled with
+	uses       device.Uses    // of each run
 	slots      chan struct{}
 
 	mu   sync.Mutex
 	idle []*session // the one that ended last comes last
+
+	plainTurn sync.Mutex
+	plain     *module      // the same without recipes; nil: it was not needed yet
+	noRoom    atomic.Int64 // runs that do not look for room for what is kept
 }
 
 func (m *module) Info() device.Info { return m.info }
@@ -55,7 +64,12 @@ func (m *module) release() error {
 		return nil
 	}
 	m.device.strike(m)
-	return errors.Join(m.trim(), m.program.Close())
+	m.own.Drop()
+	err := errors.Join(m.trim(), m.program.Close())
+	if m.plain != nil {
+		err = errors.Join(err, m.plain.Close())
+	}
+	return err
 }
 
 // done is a run that has ended.
@@ -87,6 +101,11 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	return m.submit(ctx, b)
+}
+
+// attempt runs b.
+func (m *module) attempt(ctx context.Context, b *device.Bound) (device.Event, error) {
 	s, err := m.session(b.Env)
 	if err != nil {
 		return nil, err
@@ -104,10 +123,10 @@ func (m *module) RunBytes(env ir.Env) (int64, error) {
 		return 0, err
 	}
 	words, slab := 0, 0
-	for i, k := range m.plan.Kernels {
+	for _, i := range m.eachRun() {
 		x, err := m.device.extent(m.functions[i], env)
 		if err != nil {
-			return 0, fmt.Errorf("kernel %s: %w", k.Name, err)
+			return 0, fmt.Errorf("kernel %s: %w", m.plan.Kernels[i].Name, err)
 		}
 		slab = max(slab, x.slab)
 		words += m.functions[i].Work.Slots
@@ -121,7 +140,7 @@ func (m *module) run(ctx context.Context, s *session, b *device.Bound) (err erro
 	if b.Tune != nil {
 		err = s.tune(ctx, b)
 	} else {
-		err = s.run(b)
+		err = s.run(ctx, b)
 	}
 	err = errors.Join(err, s.letGo())
 	var division *device.DivisionError

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -30,6 +32,8 @@ type session struct {
 	words   []byte
 	held    int64     // bytes of all these
 	using   []*buffer // that the run holds
+	interim []Memory  // between constant kernels
+	results []keep.Last[result]
 }
 
 // place is where a buffer lies in a run.
@@ -52,13 +56,13 @@ type boundKernel struct {
 	phase  int
 	launch int      // of the phase; -1: at these sizes there is nothing to do
 	bound  []Memory // by argument, what it is set to
-	words  int      // its first status word
+	words  int      // its first status word; -1: it is none of the session's
 	maps   []entry.Mapped
 	mapped int64 // which of them are there, by bits
 }
 
 func (m *module) newSession(env ir.Env) (*session, error) {
-	s := &session{module: m, env: maps.Clone(env), sizes: make([]int, len(m.plan.Buffers)), places: make([]place, len(m.plan.Buffers))}
+	s := &session{module: m, env: maps.Clone(env), sizes: make([]int, len(m.plan.Buffers)), places: make([]place, len(m.plan.Buffers)), results: make([]keep.Last[result], len(m.recipes))}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, s.end(false))
 	}
@@ -90,7 +94,7 @@ func (s *session) prepare() error {
 			s.places[i] = place{mem: s.arena, offset: layout.Offsets[i], size: s.sizes[i]}
 		}
 	}
-	return s.bindKernels()
+	return s.bindKernels(s.module.eachRun())
 }
 
 // alloc makes memory of the session.
@@ -105,20 +109,24 @@ func (s *session) alloc(n int) (Memory, error) {
 	return mem, err
 }
 
-// bindKernels records the kernels of the plan, with the arguments that depend on
-// sizes alone.
-func (s *session) bindKernels() error {
+// bindKernels records kernels of the plan, with the arguments that depend on sizes
+// alone.
+func (s *session) bindKernels(kernels []int) error {
 	m := s.module
 	words, slab := 0, 0
 	s.phases = []phase{{}}
-	var runs []extent
-	for i, k := range m.plan.Kernels {
-		f := m.functions[i]
+	s.kernels = make([]boundKernel, len(m.plan.Kernels))
+	for i := range s.kernels {
+		s.kernels[i] = boundKernel{launch: -1, words: -1}
+	}
+	runs := make([]extent, len(m.plan.Kernels))
+	for _, i := range kernels {
+		k, f := m.plan.Kernels[i], m.functions[i]
 		x, err := m.device.extent(f, s.env)
 		if err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		if i == m.plan.Commit && i > 0 && words > 0 {
+		if !k.Constant && i >= m.plan.Commit && len(s.phases) == 1 && words > 0 {
 			s.phases = append(s.phases, phase{})
 		}
 		p := &s.phases[len(s.phases)-1]
@@ -127,7 +135,7 @@ func (s *session) bindKernels() error {
 			b.launch, b.bound = len(p.launches), make([]Memory, len(f.args))
 			p.launches = append(p.launches, Launch{Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
 		}
-		s.kernels, runs = append(s.kernels, b), append(runs, x)
+		s.kernels[i], runs[i] = b, x
 		slab = max(slab, x.slab)
 		words += f.Work.Slots
 	}
@@ -226,8 +234,8 @@ func (s *session) bindKernel(r Recording, f *function, b *boundKernel, x extent,
 }
 
 // run runs the program once.
-func (s *session) run(b *device.Bound) error {
-	if err := s.bind(b); err != nil {
+func (s *session) run(ctx context.Context, b *device.Bound) error {
+	if err := s.bind(ctx, b); err != nil {
 		return err
 	}
 	for i, p := range s.phases {
@@ -340,7 +348,7 @@ func (s *session) place(b *device.Bound) error {
 	for i, buf := range m.plan.Buffers {
 		list, what, number := b.Outputs, "output", buf.Number
 		switch buf.Kind {
-		case schedule.TempBuffer:
+		case schedule.TempBuffer, schedule.ConstantBuffer, schedule.InterimBuffer:
 			continue
 		case schedule.LeafBuffer:
 			list, what, number = b.Leaves, "leaf", m.plan.Graph.Leaves[number].Number
@@ -362,7 +370,7 @@ func (s *session) place(b *device.Bound) error {
 }
 
 // bind checks what was bound, and sets the arguments that are memory.
-func (s *session) bind(b *device.Bound) error {
+func (s *session) bind(ctx context.Context, b *device.Bound) error {
 	if err := s.place(b); err != nil {
 		return err
 	}
@@ -370,6 +378,14 @@ func (s *session) bind(b *device.Bound) error {
 	if err != nil {
 		return err
 	}
+	if err := s.constants(ctx, b); err != nil {
+		return err
+	}
+	return s.bindPlaces()
+}
+
+// bindPlaces sets the arguments that are memory, which has been found.
+func (s *session) bindPlaces() error {
 	for i, k := range s.module.plan.Kernels {
 		b := &s.kernels[i]
 		if b.launch < 0 {
@@ -419,6 +435,9 @@ func (s *session) wrong(b *device.Bound) error {
 		return err
 	}
 	for i, k := range s.module.plan.Kernels {
+		if s.kernels[i].words < 0 {
+			continue
+		}
 		for slot := range s.module.functions[i].Work.Slots {
 			if binary.LittleEndian.Uint32(s.words[4*(s.kernels[i].words+slot):]) != 0 {
 				return s.indexError(b, k, slot)
@@ -436,7 +455,7 @@ func (s *session) close() error {
 			err = errors.Join(err, p.Close())
 		}
 	}
-	for _, mem := range []Memory{s.arena, s.slab, s.status} {
+	for _, mem := range append(s.interim, s.arena, s.slab, s.status) {
 		if mem != nil {
 			err = errors.Join(err, mem.Close())
 		}

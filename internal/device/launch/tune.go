@@ -74,7 +74,7 @@ func (s *session) tune(ctx context.Context, b *device.Bound) (err error) {
 		return err
 	}
 	defer func() { err = put(err) }()
-	if err := s.bind(b); err != nil {
+	if err := s.bind(ctx, b); err != nil {
 		return err
 	}
 	limits, err := s.module.device.limits(ctx)
@@ -150,6 +150,9 @@ func (t *tuning) survey() ([]survey, error) {
 			return nil, err
 		}
 		all[i] = survey{work: kernelWork{k, loops, t.module.plan.Shares(k)}, first: i}
+		if k.Constant {
+			continue
+		}
 		f := t.module.functions[i]
 		first, seen := firsts[f]
 		if !seen {

@@ -123,7 +123,7 @@ func (d *Device) best(ctx context.Context, build func(*ir.Builder, *ir.Node) (*i
 		}
 		*to = append(*to, buf)
 	}
-	if err := s.bind(run); err != nil {
+	if err := s.bind(ctx, run); err != nil {
 		return 0, 0, err
 	}
 	seconds, err = (&tuning{session: s, ctx: ctx}).shortest()
