@@ -36,6 +36,7 @@ var promises = []promise{
 	{"a retained buffer stays", with(retained)},
 	{"copies", with(copies)},
 	{"memory is given back", with(givenBack)},
+	{"what is kept of a weight is that of its values", (*subject).keptFollows},
 	{"leaves lie at any address", (*subject).addresses},
 	{"compiling leaves the graph as it was", (*subject).unchangedGraph},
 }

@@ -109,6 +109,9 @@ type Options struct {
 	// Half says that products and attentions take operands of f16 as they are,
 	// before they are widened.
 	Half bool
+	// Unpacked says that products read weights as they lie in memory, in each run:
+	// nobody packs them once.
+	Unpacked bool
 
 	// Explain asks for Plan.Edges.
 	Explain bool

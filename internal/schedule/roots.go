@@ -43,6 +43,8 @@ func (s *partition) markRoots() {
 			s.needView(x, n.Op)
 			if !s.constant(y) || y != n.In[1] && s.roundsFirst(n) {
 				s.needView(y, n.Op)
+			} else if w := s.roundedOnce(n); w != nil {
+				s.needView(w, n.Op)
 			}
 		case ir.Attention:
 			for _, in := range s.shortAttention(n) {
@@ -150,11 +152,25 @@ func (s *partition) shortOperands(n *ir.Node) (x, y *ir.Node) {
 }
 
 // roundsFirst tells whether a short weight is rounded by a kernel of its own: where
-// instructions for matrices take it from memory alone, and nobody keeps or packs it,
-// each block of many rows would round it again.
-func (s *partition) roundsFirst(n *ir.Node) bool {
+// instructions for matrices take it from memory alone, and nobody packs it, each
+// block of many rows would round it again.
+func (s *partition) roundsFirst(n *ir.Node) bool { return s.opt.Half && manyRows(n) }
+
+// roundedOnce is the weight of a product, before it was widened, where a kernel of
+// its own rounds it once for all runs: nobody packs it, and each block of many rows
+// would round it again; else nil. A product of few rows keeps the order of its
+// sums, which on some devices is that of the weight as it lies in memory.
+func (s *partition) roundedOnce(n *ir.Node) *ir.Node {
+	w := widened(n.In[1])
+	if w == nil || !s.opt.Unpacked || !manyRows(n) || s.origin[w.ID] != ofWeights || !s.small(s.bytes(w), w) {
+		return nil
+	}
+	return w
+}
+
+func manyRows(n *ir.Node) bool {
 	_, rows := n.Shape[len(n.Shape)-2].Bounds()
-	return s.opt.Half && !s.opt.on("constants") && rows > fewRows
+	return rows > fewRows
 }
 
 // fewRows is how many rows a product has that reads its weight about once.

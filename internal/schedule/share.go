@@ -214,7 +214,7 @@ func (s *partition) oneSource(n *ir.Node) bool {
 func (s *partition) spares(n, u *ir.Node) bool {
 	switch u.Op {
 	case ir.MatMul:
-		if n == u.In[1] && n != u.In[0] && s.constant(n) {
+		if !s.opt.Unpacked && n == u.In[1] && n != u.In[0] && s.constant(n) {
 			return true
 		}
 	case ir.Gather:

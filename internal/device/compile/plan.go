@@ -19,8 +19,8 @@ type Target struct {
 	// Templates are the anchors with a kernel of their own. All others but those
 	// that are lowered to loops are replaced by their definitions.
 	Templates map[ir.Op]bool
-	// Half: see schedule.Options.
-	Half bool
+	// See schedule.Options.
+	Half, Unpacked bool
 	// Without names parts of scheduling that the device cannot follow.
 	Without []string
 }
@@ -50,7 +50,7 @@ func Plan(g *ir.Graph, o device.Options, t Target, look *inspect.Compilation) (*
 	}
 	trace("simplify", g)
 	noSchedule = append(noSchedule, t.Without...)
-	plan, err := schedule.Build(g, schedule.Options{NoOpt: noSchedule, Anchors: t.Templates, Half: t.Half, Explain: look != nil || o.Trace != nil})
+	plan, err := schedule.Build(g, schedule.Options{NoOpt: noSchedule, Anchors: t.Templates, Half: t.Half, Unpacked: t.Unpacked, Explain: look != nil || o.Trace != nil})
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 var target = compile.Target{
 	Templates: map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.AttentionGrad: true},
 	Without:   []string{"stagger"},
+	Unpacked:  true,
 }
 
 // function is a kernel as the program has it, for any sizes and buffers.
