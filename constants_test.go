@@ -68,3 +68,68 @@ func TestConstantsBelongToWeights(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// Training changes variables where they lie, and what is computed of them is that
+// of their present values; what is kept belongs to versions that somebody has, which
+// stay as they are.
+func TestConstantsBesideVariables(t *testing.T) { onBoth(t, constantsBesideVariables) }
+
+func constantsBesideVariables(t *testing.T, d *Device) {
+	ctx := context.Background()
+	v := NewVariable("v", Of([]float32{1, 2, 4, 8}, 2, 2))
+	scaled := func(w Tensor) *Program {
+		return compileOn(t, d, Input("x", F32, Sym("n", 1, 64), N(2)).MatMul(w.Div(w.MaxKeep(0))))
+	}
+	step, now := compileOn(t, d, v.Assign(v.Tensor().Square())), scaled(v.Tensor())
+	first := func(p *Program) float32 {
+		t.Helper()
+		out, err := p.Run(ctx, inputs{"x": Of([]float32{1, 0, 0, 1}, 2, 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Values[float32](WithDevice(ctx, d), out[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0]
+	}
+	if n := now.Info().Constant; n != 0 {
+		t.Errorf("%d kernels compute of a variable once", n)
+	}
+	want := float32(0.25)
+	frozen := map[*Program]float32{}
+	for range 4 {
+		version, err := Eval(WithDevice(ctx, d), v.Tensor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := scaled(version[0])
+		if p.Info().Constant == 0 {
+			t.Error("nothing is kept of a version")
+		}
+		frozen[p] = want
+		if got := first(now); got != want {
+			t.Errorf("of the variable's values %v, want %v", got, want)
+		}
+		for p, want := range frozen {
+			if got := first(p); got != want {
+				t.Errorf("of an old version %v, want %v", got, want)
+			}
+		}
+		for range 2 { // the second where the first has written
+			if err := step.Step(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := first(now); got != want*want {
+				t.Errorf("of the variable's values after a step %v, want %v", got, want*want)
+			}
+			want *= want
+			if want < 1e-10 {
+				break
+			}
+		}
+		if want < 1e-10 {
+			break
+		}
+	}
+}

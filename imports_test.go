@@ -33,7 +33,7 @@ internal/device
 internal/inspect
 internal/inspect/page
 internal/device/interp
-internal/device/compile
+internal/device/compile internal/device/keep
 internal/device/launch
 internal/device/toy
 internal/device/cpu

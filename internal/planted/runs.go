@@ -139,12 +139,36 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestStagger",
 	},
 	{
-		Name: "kept-by-the-first-buffer-alone", File: "internal/device/cpu/kept.go",
-		Old: `	for _, b := range from {
+		Name: "kept-by-the-first-buffer-alone", File: "internal/device/keep/owner.go",
+		Old: `	for _, o := range from {
 		key = binary`,
-		New: `	for _, b := range from[:1] {
+		New: `	for _, o := range from[:1] {
 		key = binary`,
-		Package: "internal/device/cpu", Run: "TestKeep|TestGemmSharedPack",
+		Package: "internal/device/keep", Run: "TestFind|TestChanged",
+	},
+	{
+		Name: "kept-of-old-values", File: "internal/device/keep/owner.go",
+		Old:     "if o.some.Swap(false) {",
+		New:     "if false {",
+		Package: "internal/device/toy", Run: "TestConformance/what_is_kept",
+	},
+	{
+		Name: "kept-of-what-a-run-overwrote", File: "internal/device/launch/constants.go",
+		Old:     "	defer changed(b)",
+		New:     "",
+		Package: "internal/device/toy", Run: "TestConformance/what_is_kept",
+	},
+	{
+		Name: "kept-where-there-is-no-room", File: "internal/device/launch/constants.go",
+		Old:     "if _, full := errors.AsType[*device.OutOfMemoryError](why); !full {",
+		New:     "if _, full := errors.AsType[*device.OutOfMemoryError](why); !full || full {",
+		Package: "internal/device/launch", Run: "TestConstantsWithoutRoom",
+	},
+	{
+		Name: "kept-results-are-not-held", File: "internal/device/launch/constants.go",
+		Old:     "Retain: func(r result) { r.Retain() },",
+		New:     "Retain: func(r result) {},",
+		Package: "internal/device/launch", Run: "TestConstantsOnce|TestConstantsTogether",
 	},
 	{
 		Name: "offsets-unchecked", File: "internal/device/compile/conditions.go",

@@ -126,7 +126,7 @@ func (s *session) bindKernels(kernels []int) error {
 		if err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		if !k.Constant && i >= m.plan.Commit && len(s.phases) == 1 && words > 0 {
+		if i == m.plan.Commit && i > 0 && words > 0 {
 			s.phases = append(s.phases, phase{})
 		}
 		p := &s.phases[len(s.phases)-1]
