@@ -168,7 +168,7 @@ var runDefects = []Defect{
 		Name: "kept-results-are-not-held", File: "internal/device/launch/constants.go",
 		Old:     "Retain: func(r result) { r.Retain() },",
 		New:     "Retain: func(r result) {},",
-		Package: "internal/device/launch", Run: "TestConstantsOnce|TestConstantsTogether",
+		Package: "internal/device/launch", Run: "TestConstantsOnce",
 	},
 	{
 		Name: "offsets-unchecked", File: "internal/device/compile/conditions.go",
