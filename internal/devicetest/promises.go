@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -36,9 +37,30 @@ var promises = []promise{
 	{"a retained buffer stays", with(retained)},
 	{"copies", with(copies)},
 	{"memory is given back", with(givenBack)},
-	{"what is kept of a weight is that of its values", (*subject).keptFollows},
+	{Kept, (*subject).keptFollows},
 	{"leaves lie at any address", (*subject).addresses},
 	{"compiling leaves the graph as it was", (*subject).unchangedGraph},
+}
+
+// Kept is the promise that Promise can test a device for.
+const Kept = "what is kept of a weight is that of its values"
+
+// Promise tests a device for one promise, where all that Run does takes too long.
+func Promise(t *testing.T, open Open, name string) {
+	s, err := newSubject(open, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(promises, func(p promise) bool { return p.name == name })
+	if i < 0 {
+		t.Fatalf("there is no promise %q", name)
+	}
+	if err := promises[i].check(s); err != nil {
+		t.Error(err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // fixture is a device of its own with a small program, compiled and bound.

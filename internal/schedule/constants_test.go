@@ -177,3 +177,55 @@ func TestCheckConstants(t *testing.T) {
 		t.Errorf("a product with an input is called constant: %v", err)
 	}
 }
+
+// Where nobody packs weights they are rounded once for products of many rows; not
+// where that takes more memory than it is worth, of what is no weight, or where the
+// order of a product's sums is that of the weight.
+func TestRoundedOnce(t *testing.T) {
+	const text = `graph
+symbol n 1 ROWS
+leaf 0 input "x" f32[n 64]
+leaf 1 KIND "w" FROM[48 64]
+%0 = input : f32[n 64]
+%1 = KIND leaf=1 : FROM[48 64]
+%2 = cast %1 : SHORT[48 64]
+%3 = cast %2 : f32[48 64]
+%4 = permute %3 axes=[1 0] : f32[64 48]
+%5 = matmul %0 %4 : f32[n 48]
+return %5
+`
+	for _, c := range []struct {
+		kind, from, short, rows string
+		packed                  bool
+		kept                    ir.DType // 0: nothing
+	}{
+		{"weight", "f32", "bf16", "64", false, ir.BF16},
+		{"weight", "f32", "f16", "64", false, ir.F16},
+		{"weight", "f32", "i8", "17", false, ir.I8},
+		{"weight", "f32", "bf16", "16", false, 0},
+		{"weight", "f32", "bf16", "64", true, 0},
+		{"variable", "f32", "bf16", "64", false, 0},
+		{"weight", "i8", "f64", "64", false, 0}, // 8 bytes for each
+	} {
+		g, err := ir.Parse(strings.NewReplacer("KIND", c.kind, "FROM", c.from, "SHORT", c.short, "ROWS", c.rows).Replace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Build(g, Options{Anchors: map[ir.Op]bool{ir.MatMul: true}, Unpacked: !c.packed})
+		if err == nil {
+			err = p.Check()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := ir.DType(0)
+		for _, b := range p.Buffers {
+			if b.Kind == ConstantBuffer {
+				kept = b.DType
+			}
+		}
+		if kept != c.kept {
+			t.Errorf("%+v: %v is kept\n%v", c, kept, p)
+		}
+	}
+}
