@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -215,7 +216,9 @@ func TestTuneLate(t *testing.T) {
 }
 
 // TestTuneNearLimit tries nothing where the device does as much as it can.
-func TestTuneNearLimit(t *testing.T) {
+func TestTuneNearLimit(t *testing.T) { synctest.Test(t, tuneNearLimit) } // sleepers wake in time
+
+func tuneNearLimit(t *testing.T) {
 	s := &simulated{}
 	d := tunable(t, s, t.TempDir())
 	m := compiled(t, d)
@@ -227,7 +230,7 @@ func TestTuneNearLimit(t *testing.T) {
 		return 0
 	}
 	products := 2.0 * size * size * size
-	l := tune.Limits{Rate: products / (1.01 * least.Seconds()), Measured: time.Now()} // a busy machine wakes sleepers late
+	l := tune.Limits{Rate: products / (1.01 * least.Seconds()), Measured: time.Now()}
 	if err := d.tuned.Load().Add(context.Background(), l, nil); err != nil {
 		t.Fatal(err)
 	}
