@@ -115,6 +115,9 @@ func (w *warpgroup) mapStages() {
 	x, y := w.mapCopies(w.x, first), w.mapCopies(w.y, first)
 	w.top(top)
 	w.await(s, true)
+	// Lanes go on together: one that stayed behind would not know that a phase is
+	// over once the next one is.
+	w.line("shfl.sync.idx.b32 %s, %s, 0, 31, 0xffffffff", at, at)
 	w.line("@%s mbarrier.arrive.expect_tx.shared.b64 %s, [%s+%d], %d", first, w.reg(longs), s.phase, phaseOf(false), wgmmaStage)
 	x(s, s.stage, at)
 	y(s, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
