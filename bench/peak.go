@@ -50,10 +50,9 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 // format is what a product of a dtype is multiplied as.
 func format(isa asm.ISA, dtype string) x86.GemmFormat {
 	host := cpuid.Host()
-	worth := host.Worth()
-	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &worth) }
+	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
 	switch {
-	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16): // weights are unpacked to it
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16) && !host.SlowBF16(): // weights are unpacked to it
 		return x86.GemmBF16
 	case dtype == "int8" && has(x86.GemmBytes):
 		return x86.GemmBytes

@@ -49,17 +49,15 @@ type Caches struct {
 	ThreadsPerL3 int
 }
 
-// Worth are the features that products gain from. The cores of Golden Cove and
-// Raptor Cove have VDPBF16PS, but take two cycles for one on 512 bits, where
-// they take one for two multiply-adds of f32: as many numbers of bf16 are
-// multiplied twice as fast once they are widened (measured on Emerald Rapids).
-func (c *CPU) Worth() Features {
-	f := c.Features
+// SlowBF16 tells that multiplying numbers of bf16 is twice as fast once they are
+// widened. The cores of Golden Cove and Raptor Cove take two cycles for VDPBF16PS
+// on 512 bits, and one for two multiply-adds of f32 (measured on Emerald Rapids).
+func (c *CPU) SlowBF16() bool {
 	switch c.Arch {
 	case "alderlake", "sapphirerapids", "emeraldrapids":
-		f.AVX512BF16 = false
+		return c.AVX512BF16
 	}
-	return f
+	return false
 }
 
 // Host returns the processor this process runs on. The caller owns the copy.

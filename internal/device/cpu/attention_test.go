@@ -354,7 +354,7 @@ func (a *attentionTest) check(t *testing.T, name string, devices ...*Device) {
 // withMachineCode are the devices that generate code.
 func withMachineCode(t *testing.T) []*Device {
 	t.Helper()
-	return slices.DeleteFunc(withSlow(t), func(d *Device) bool { return d.ISA() == Generic })
+	return slices.DeleteFunc(machines(t), func(d *Device) bool { return d.ISA() == Generic })
 }
 
 // Nothing outside the operands and results is touched.
@@ -363,7 +363,7 @@ func TestAttentionGuarded(t *testing.T) { guardAttention(t, randomAttention) }
 func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attentionTest) {
 	t.Helper()
 	ctx := context.Background()
-	devices := withSlow(t)
+	devices := machines(t)
 	for seed := range 60 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 10))
 		a := draw(rng, 60)
@@ -410,7 +410,7 @@ func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attent
 // Products are in bf16 where the operands say so and the processor can: else in
 // f32.
 func TestAttentionFormat(t *testing.T) {
-	for _, d := range withSlow(t) {
+	for _, d := range machines(t) {
 		for _, a := range []*attentionTest{{width: 32}, {width: 32, short: true}, {width: 31, short: true}, {width: 32, short: true, sums: true}} {
 			a.attr.Ragged, a.heads, a.kvHeads, a.vWidth, a.layout = true, 3, 1, 7, "merged"
 			a.qLens = []int{5}

@@ -56,7 +56,8 @@ type Options struct {
 type Device struct {
 	isa        ISA
 	threads    int
-	has        cpuid.Features // beyond isa, what is worth its use
+	has        cpuid.Features // beyond isa
+	widens     bool           // products of bf16 are ones of f32
 	core       x86.Core
 	forced     x86.GemmTile // Options.Tile
 	cache      int          // bytes; a kernel that touches more may write past the caches
@@ -75,7 +76,7 @@ type Device struct {
 func New(o Options) (*Device, error) {
 	host := cpuid.Host()
 	have := instructionSets(&host)
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Worth(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]

@@ -41,7 +41,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	case !c.templates():
 		return c.genericGemm(g)
 	}
-	format, lanes := tileFormat(format, c.isa, &c.device.has)
+	format, lanes := c.device.productFormat(format)
 	k := &gemmKernel{work: g, format: format, tiles: tileKind{isa: c.isa, format: lanes}, sharedY: sharedY(g)}
 	if err := k.operands(c); err != nil {
 		return nil, err

@@ -184,7 +184,7 @@ func BenchmarkGemmPack(b *testing.B) {
 func benchGemm(b *testing.B, d *Device, c gemmCase) {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
-	_, format := tileFormat(c.format(), d.target(), &d.has)
+	_, format := d.productFormat(c.format())
 	text, flops, err := x86.PeakLoop(d.target(), format)
 	if err != nil {
 		b.Fatal(err)

@@ -60,6 +60,14 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 	return template.Single, x86.GemmF32
 }
 
+// productFormat is the same for operands of a product.
+func (d *Device) productFormat(f template.Format) (template.Format, x86.GemmFormat) {
+	if f == template.BF16 && d.widens {
+		f = template.Single
+	}
+	return tileFormat(f, d.target(), &d.has)
+}
+
 func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 	if width := tile.Vectors * x86.GemmLanes(k.isa); width%x86.PackedCols != 0 {
 		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)

@@ -17,7 +17,7 @@ func (p *profiled) Record(_ device.Module, kernels []device.KernelRun) { p.kerne
 // Attention is profiled on every instruction set: what its products are, where
 // they are not loops, in which format, and what it moves.
 func TestAttentionProfile(t *testing.T) {
-	for _, d := range withSlow(t) {
+	for _, d := range machines(t) {
 		for _, stored := range []bool{false, true} {
 			a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 3, kvHeads: 3, width: 8, vWidth: 8,
 				qLens: []int{3, 2}, kLens: []int{3, 2}, layout: "merged", short: stored, stored: stored}
