@@ -39,7 +39,7 @@ func (s *partition) lowerAll() (*Plan, error) {
 		}
 		for _, m := range made {
 			k := m.number(bufs)
-			k.Constant, k.group = g.constant, g
+			k.Constant, k.group = g.constant && s.opt.on("keep"), g
 			p.Kernels = append(p.Kernels, k)
 		}
 	}

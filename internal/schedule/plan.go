@@ -92,7 +92,8 @@ func (h *Host) String() string {
 // "fuse" (off: one kernel a node), "rows" (reductions that share their rows),
 // "split" (reductions to few results in parts), "epilogue" (work after an
 // anchor), "join" (a kernel stores its results side by side where that is what
-// others read), "constants" (what depends on weights alone is computed once),
+// others read), "constants" (what depends on weights alone is computed apart),
+// "keep" (and once, rather than in each run),
 // "layout" (values lie in memory in the order in which products read them),
 // "free-early" (kernels that free memory run early), "recompute" (norms run
 // again where memory is scarce), "pack-memory" (temps share memory), "in-place"
@@ -120,7 +121,7 @@ type Options struct {
 }
 
 // Switches are the names that NoOpt may hold.
-var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning", "warpgroups", "tensor-maps"}
+var Switches = []string{"fuse", "rows", "split", "epilogue", "join", "constants", "keep", "layout", "free-early", "recompute", "pack-memory", "in-place", "stagger", "tuning", "warpgroups", "tensor-maps"}
 
 func (o *Options) on(name string) bool {
 	for _, n := range o.NoOpt {

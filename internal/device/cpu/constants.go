@@ -9,14 +9,17 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-// results says nothing of what is kept: no run uses it when weights are freed.
-var results keep.Rules[*buffer]
+// results that are dropped while runs use them are freed when these have ended.
+var results = keep.Rules[*buffer]{Retain: (*buffer).Retain}
 
 // constants finds or computes the results of all constant kernels.
 func (s *session) constants(ctx context.Context, b *device.Bound) error {
 	m := s.module
 	for i, r := range m.recipes {
-		weights := func(i int) *keep.Owner { return &s.mem[r.Leaves[i]].buffer.Owner }
+		weights := func(i int) (*keep.Owner, uint64) {
+			at := &s.mem[r.Leaves[i]]
+			return &at.buffer.Owner, at.number
+		}
 		made, ok := s.results[i].Known(weights)
 		if !ok {
 			var err error
@@ -25,8 +28,9 @@ func (s *session) constants(ctx context.Context, b *device.Bound) error {
 				return err
 			}
 		}
+		s.using = append(s.using, made...)
 		for j, a := range r.Results {
-			s.mem[a] = place{made[j], made[j].pointer(), made[j].data}
+			s.mem[a] = place{buffer: made[j], number: made[j].Number(), at: made[j].pointer(), bytes: made[j].data}
 		}
 	}
 	return nil
@@ -56,7 +60,7 @@ func (m *module) compute(ctx context.Context, b *device.Bound, mem []place, r *k
 			return results, err
 		}
 		results = append(results, made)
-		mem[a] = place{made, made.pointer(), made.data}
+		mem[a] = place{buffer: made, at: made.pointer(), bytes: made.data}
 	}
 	err = r.Interim(m.plan, func(a int) error {
 		size, err := m.bytes(a, b)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/ir"
@@ -412,4 +413,54 @@ func runBound(d *Device, b *device.Bound, g *ir.Graph) (outs [][]byte, err error
 		return nil, err
 	}
 	return outs, nil
+}
+
+const keptProductGraph = `graph
+symbol n 1 64
+leaf 0 input "x" f32[n 64]
+leaf 1 weight "w" f32[64 64]
+%0 = input : f32[n 64]
+%1 = weight leaf=1 : f32[64 64]
+%2 = matmul %1 %1 : f32[64 64]
+%3 = reshape %2 : f32[1 64 64]
+%4 = expand %3 : f32[n 64 64]
+%5 = reshape %0 : f32[n 1 64]
+%6 = expand %5 : f32[n 64 64]
+%7 = add %4 %6 : f32[n 64 64]
+return %7
+`
+
+// What a run has of kept results stays until it ends, though the weight is written.
+func TestKeptHeldByRun(t *testing.T) {
+	d := must(New(Options{}))
+	defer d.Close()
+	ctx := context.Background()
+	m := must(d.CompileGraph(ctx, must(ir.Parse(keptProductGraph)), device.Options{})).(*module)
+	defer m.Close()
+	w := must(d.Alloc(4 * 64 * 64))
+	defer w.Close()
+	b := &device.Bound{Module: m, Env: ir.Env{"n": 1}, Outputs: []device.Buffer{must(d.Alloc(4 * 64 * 64))}}
+	for _, l := range m.plan.Graph.Leaves {
+		if l.Kind == ir.Weight {
+			b.Leaves = append(b.Leaves, w)
+		} else {
+			b.Leaves = append(b.Leaves, must(d.Alloc(4*64)))
+		}
+	}
+	s := must(m.session(b.Env))
+	defer s.close()
+	if err := errors.Join(s.place(b), s.constants(ctx, b)); err != nil {
+		t.Fatal(err)
+	}
+	kept := s.mem[m.recipes[0].Results[0]].buffer
+	if err := d.Copy(ctx, w, compile.HostBytes(make([]byte, 4*64*64))); err != nil {
+		t.Fatal(err)
+	}
+	if kept.refs.Load() == 0 {
+		t.Error("what the run reads was freed")
+	}
+	s.rest()
+	if n := kept.refs.Load(); n != 0 {
+		t.Errorf("%d hold what nobody finds any more", n)
+	}
 }

@@ -33,14 +33,12 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if err := s.strides(); err != nil {
 		return nil, err
 	}
+	fromB := r.numbers(k.constY) // before the values are read, which may change
 	if s.packedB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
 	if s.packedB != nil {
-		s.lastB = weak.Make(s.packedB)
-		for _, param := range k.constY.loads {
-			s.fromB = append(s.fromB, r.params[param].Number())
-		}
+		s.lastB, s.fromB = weak.Make(s.packedB), fromB
 	} else {
 		if s.directB = k.yRows && s.worthDirect(); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)

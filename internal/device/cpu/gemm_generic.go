@@ -135,12 +135,10 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		if k.sharedY {
 			batches = 1
 		}
+		s.fromY = r.numbers(k.constY) // before the values are read, which may change
 		have := keep.Find(owners(from), what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
 		s.packs = have.Value.(*genericPacks)
 		s.lastPacks = weak.Make(s.packs)
-		for _, b := range from {
-			s.fromY = append(s.fromY, b.Number())
-		}
 	}
 	parts := []*part{k.packX, k.packY, k.finish}
 	spill := make([]int, len(parts)+1) // where the areas of parts begin

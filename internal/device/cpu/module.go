@@ -250,6 +250,7 @@ func (r *binding) bindOnce(mem []place, kernels []int, steps []jit.Step, status 
 // place is where a buffer of the plan lies in one run.
 type place struct {
 	buffer *buffer // nil for temps, and between constant kernels
+	number uint64  // of buffer, when the run began
 	at     unsafe.Pointer
 	bytes  []byte
 }

@@ -122,6 +122,19 @@ func (y *constY) key(r *binding, p *gemmPlan) (from []*buffer, name string) {
 	return from, n.name
 }
 
+// numbers are those of the buffers that Y is made of.
+func (r *binding) numbers(y *constY) (all []uint64) {
+	if y == nil {
+		return nil
+	}
+	for _, param := range y.loads {
+		if b := r.params[param]; b != nil {
+			all = append(all, b.Number())
+		}
+	}
+	return all
+}
+
 // owners are the parts of buffers that have what is kept with them.
 func owners(from []*buffer) []*keep.Owner {
 	all := make([]*keep.Owner, len(from))

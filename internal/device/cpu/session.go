@@ -33,6 +33,7 @@ type session struct {
 	bound   []boundKernel
 	words   []int64              // status words of all kernels
 	results []keep.Last[*buffer] // of module.recipes
+	using   []*buffer            // what the run has of them
 }
 
 // address is where a buffer lay. Two buffers may have the same place one after
@@ -133,6 +134,7 @@ func (s *session) held() int64 {
 
 // close gives the memory back; the session is not used any more.
 func (s *session) close() {
+	s.letGo()
 	if s.arena != nil {
 		_ = s.arena.Close()
 	}
@@ -183,8 +185,18 @@ func (s *session) rest() {
 		clear(s.bound[i].params)
 		clear(s.bound[i].ptrs)
 	}
+	s.letGo()
 	clear(s.mem)
 	s.params, s.ptrs = nil, nil
+}
+
+// letGo ends the uses of what is kept.
+func (s *session) letGo() {
+	for _, b := range s.using {
+		_ = b.Close()
+	}
+	clear(s.using)
+	s.using = s.using[:0]
 }
 
 // run runs the program once.
@@ -301,7 +313,7 @@ func (s *session) place(b *device.Bound) error {
 		if bound.Size() != n {
 			return fmt.Errorf("cpu: %s %d has %d bytes, want %d", what, number, bound.Size(), n)
 		}
-		s.mem[i] = place{bound, bound.pointer(), bound.data}
+		s.mem[i] = place{buffer: bound, number: bound.Number(), at: bound.pointer(), bytes: bound.data}
 	}
 	return nil
 }

@@ -75,11 +75,20 @@ type Kept struct {
 // least one. Where there is nothing yet it is fresh's result, the same for all
 // who ask at once.
 func Find(from []*Owner, what string, fresh func() any) *Kept {
+	numbers := make([]uint64, len(from))
+	for i, o := range from {
+		numbers[i] = o.Number()
+	}
+	return findAs(from, numbers, what, fresh)
+}
+
+// findAs is Find for the values that buffers had when these were their numbers.
+func findAs(from []*Owner, numbers []uint64, what string, fresh func() any) *Kept {
 	// By numbers that are never used again: addresses are.
 	key := make([]byte, 0, len(what)+8*len(from))
 	key = append(key, what...)
-	for _, o := range from {
-		key = binary.LittleEndian.AppendUint64(key, o.Number())
+	for _, n := range numbers {
+		key = binary.LittleEndian.AppendUint64(key, n)
 	}
 	if have, ok := from[0].kept.Load(string(key)); ok {
 		return have.(*Kept)

@@ -87,7 +87,7 @@ func TestLast(t *testing.T) {
 	made := 0
 	find := func(l *Last[*result], weights ...*Owner) *result {
 		t.Helper()
-		at := func(i int) *Owner { return weights[i] }
+		at := func(i int) (*Owner, uint64) { return weights[i], weights[i].Number() }
 		if have, ok := l.Known(at); ok {
 			return have[0]
 		}
@@ -127,7 +127,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 	rules, stored := counted()
 	o := owners(1)
 	var l Last[*result]
-	at := func(int) *Owner { return o[0] }
+	at := func(int) (*Owner, uint64) { return o[0], o[0].Number() }
 	have, err := l.Find(context.Background(), rules, &Recipe{What: "sum", Leaves: []int{0}}, at, nil, func() ([]*result, error) {
 		o[0].Changed()
 		return []*result{{1}}, nil

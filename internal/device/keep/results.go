@@ -120,31 +120,33 @@ type Last[B Result] struct {
 
 // Known gives the results if the weights are those of the last run: they are
 // bound, so that what is kept with them is there.
-func (l *Last[B]) Known(weights func(i int) *Owner) ([]B, bool) {
+func (l *Last[B]) Known(weights func(i int) (*Owner, uint64)) ([]B, bool) {
 	if l.from == nil {
 		return nil, false
 	}
 	for i, number := range l.weights {
-		if weights(i).Number() != number {
+		if _, now := weights(i); now != number {
 			return nil, false
 		}
 	}
 	return l.from.Known()
 }
 
-// Find finds or computes the results of a recipe for these weights. own stands in
-// for weights where there are none.
-func (l *Last[B]) Find(ctx context.Context, rules *Rules[B], r *Recipe, weights func(i int) *Owner, own *Owner, compute func() ([]B, error)) ([]B, error) {
+// Find finds or computes the results of a recipe for these weights, with the
+// numbers that they had when the run began: a recipe may read what others made of
+// the values of then. own stands in for weights where there are none.
+func (l *Last[B]) Find(ctx context.Context, rules *Rules[B], r *Recipe, weights func(i int) (*Owner, uint64), own *Owner, compute func() ([]B, error)) ([]B, error) {
 	l.weights = l.weights[:0]
 	var from []*Owner
 	for i := range r.Leaves {
-		o := weights(i)
-		from, l.weights = append(from, o), append(l.weights, o.Number())
+		o, number := weights(i)
+		from, l.weights = append(from, o), append(l.weights, number)
 	}
+	numbers := l.weights
 	if len(from) == 0 {
-		from = append(from, own)
+		from, numbers = append(from, own), []uint64{own.Number()}
 	}
-	k := Find(from, r.What, func() any { return NewResults(rules) })
+	k := findAs(from, numbers, r.What, func() any { return NewResults(rules) })
 	l.from = k.Value.(*Results[B])
 	return l.from.get(ctx, k, compute)
 }

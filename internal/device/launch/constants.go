@@ -14,7 +14,7 @@ import (
 type result struct{ *buffer }
 
 func (r result) Close() error {
-	r.device.rest(-int64(r.size))
+	r.device.wake(int64(r.size))
 	return r.buffer.Close()
 }
 
@@ -55,7 +55,10 @@ func (d *Device) dropKept() {
 func (s *session) constants(ctx context.Context, b *device.Bound) error {
 	m := s.module
 	for i, r := range m.recipes {
-		weights := func(i int) *keep.Owner { return &s.places[r.Leaves[i]].buffer.Owner }
+		weights := func(i int) (*keep.Owner, uint64) {
+			at := &s.places[r.Leaves[i]]
+			return &at.buffer.Owner, at.number
+		}
 		made, ok := s.results[i].Known(weights)
 		if !ok {
 			var err error
@@ -136,7 +139,7 @@ func (m *module) eachRun() []int {
 	return all
 }
 
-// roomless is how many runs compute what there was no room to keep, until one
+// roomless is how many runs compute what there was no room to keep, before one
 // looks for room again.
 const roomless = 64
 
@@ -144,28 +147,36 @@ const roomless = 64
 // this one keeps.
 func (m *module) submit(ctx context.Context, b *device.Bound) (device.Event, error) {
 	defer changed(b)
-	if len(m.recipes) > 0 && m.noRoom.Add(-1) >= 0 {
+	if len(m.recipes) > 0 && b.Tune == nil && m.noRoom.Add(-1) >= 0 {
 		if plain := m.withoutKeeping(ctx, b); plain != nil {
-			return plain.submitted(ctx, b)
+			e, err := plain.submitted(ctx, b)
+			if !full(ctx, e, err) {
+				return e, err
+			}
+			m.noRoom.Store(0) // what several runs have in common may fit
 		}
 	}
 	e, err := m.attempt(ctx, b)
-	if len(m.recipes) == 0 {
-		return e, err
-	}
-	why := err
-	if err == nil {
-		why = e.Wait(ctx)
-	}
-	if _, full := errors.AsType[*device.OutOfMemoryError](why); !full {
+	if len(m.recipes) == 0 || !full(ctx, e, err) {
 		return e, err
 	}
 	plain := m.withoutKeeping(ctx, b)
 	if plain == nil {
 		return e, err
 	}
-	m.noRoom.Store(roomless)
-	return plain.submitted(ctx, b)
+	if e, err = plain.submitted(ctx, b); !full(ctx, e, err) {
+		m.noRoom.Store(roomless)
+	}
+	return e, err
+}
+
+// full tells whether a run that has ended lacked memory.
+func full(ctx context.Context, e device.Event, err error) bool {
+	if err == nil {
+		err = e.Wait(ctx)
+	}
+	_, lacking := errors.AsType[*device.OutOfMemoryError](err)
+	return lacking
 }
 
 // submitted is Submit of what is bound to another module.
@@ -197,7 +208,7 @@ func (m *module) plainProgram(ctx context.Context) (*module, error) {
 		return m.plain, nil
 	}
 	o := m.options
-	o.NoOpt = append(slices.Clone(o.NoOpt), "constants")
+	o.NoOpt = append(slices.Clone(o.NoOpt), "keep")
 	o.Trace = nil
 	made, err := m.device.CompileGraph(ctx, m.graph, o)
 	if err != nil {

@@ -71,6 +71,15 @@ func (d *Device) rest(n int64) {
 	d.memory.peak = max(d.memory.peak, d.memory.used)
 }
 
+// wake counts n bytes that rested as used, by who has them or is about to free them:
+// that is no more than there was before.
+func (d *Device) wake(n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.memory.used += n
+	d.memory.idle -= n
+}
+
 // take makes memory and counts it.
 func (d *Device) take(n int) (mem Memory, err error) {
 	err = d.withRoom(n, func() error {

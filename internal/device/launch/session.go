@@ -39,6 +39,7 @@ type session struct {
 // place is where a buffer lies in a run.
 type place struct {
 	buffer       *buffer // nil for temps
+	number       uint64  // of buffer, when the run began
 	mem          Memory
 	offset, size int // bytes
 }
@@ -364,7 +365,7 @@ func (s *session) place(b *device.Bound) error {
 		case buf.Kind == schedule.OutputBuffer && bound.host != nil:
 			return fmt.Errorf("%s: output %d is bound to imported memory, which is not written", m.device.Kind, number)
 		}
-		s.places[i] = place{buffer: bound, mem: bound.mem, size: bound.size}
+		s.places[i] = place{buffer: bound, number: bound.Number(), mem: bound.mem, size: bound.size}
 	}
 	return nil
 }
