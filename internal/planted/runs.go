@@ -140,11 +140,17 @@ var runDefects = []Defect{
 	},
 	{
 		Name: "kept-by-the-first-buffer-alone", File: "internal/device/keep/owner.go",
-		Old: `	for _, o := range from {
+		Old: `	for _, n := range numbers {
 		key = binary`,
-		New: `	for _, o := range from[:1] {
+		New: `	for _, n := range numbers[:1] {
 		key = binary`,
 		Package: "internal/device/keep", Run: "TestFind|TestChanged",
+	},
+	{
+		Name: "kept-under-the-number-of-now", File: "internal/device/keep/results.go",
+		Old:     "append(l.weights, number)",
+		New:     "append(l.weights, max(number, o.Number()))",
+		Package: "internal/device/launch", Run: "TestConstantsWrittenBetween",
 	},
 	{
 		Name: "kept-of-old-values", File: "internal/device/keep/owner.go",
@@ -160,8 +166,8 @@ var runDefects = []Defect{
 	},
 	{
 		Name: "kept-where-there-is-no-room", File: "internal/device/launch/constants.go",
-		Old:     "if _, full := errors.AsType[*device.OutOfMemoryError](why); !full {",
-		New:     "if _, full := errors.AsType[*device.OutOfMemoryError](why); !full || full {",
+		Old:     "if len(m.recipes) == 0 || !full(ctx, e, err) {",
+		New:     "if len(m.recipes) == 0 || !full(ctx, e, err) || full(ctx, e, err) {",
 		Package: "internal/device/launch", Run: "TestConstantsWithoutRoom",
 	},
 	{
