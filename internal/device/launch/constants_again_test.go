@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
-	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/toy"
 )
 
@@ -27,47 +26,15 @@ leaf 1 weight "w" f32[64 48]
 return %8
 `
 
-// disturbed calls after behind every run of a recording.
-type disturbed struct {
-	launch.Backend
-	after func()
-}
-
-func (d *disturbed) Build(code *launch.Code) (launch.Program, error) {
-	p, err := d.Backend.Build(code)
-	return &disturbedProgram{p, d}, err
-}
-
-type disturbedProgram struct {
-	launch.Program
-	by *disturbed
-}
-
-func (p *disturbedProgram) Record(l []launch.Launch) (launch.Recording, error) {
-	r, err := p.Program.Record(l)
-	return &disturbedRecording{r, p.by}, err
-}
-
-type disturbedRecording struct {
-	launch.Recording
-	by *disturbed
-}
-
-func (r *disturbedRecording) Run() error {
-	err := r.Recording.Run()
-	r.by.after()
-	return err
-}
-
 // A weight that is written between two constant kernels leaves nothing behind that
 // was computed from its values of before and after.
 func TestConstantsWrittenBetween(t *testing.T) {
-	s := &disturbed{Backend: toy.Backend(0), after: func() {}}
-	d := open(t, s, toy.Options())
+	c := &tally{Backend: toy.Backend(0)}
+	d := open(t, c, toy.Options())
 	j := newJudge(t, chainGraph)
 	p, w := compileScaled(t, d, chainGraph), weightOf(t, d, 1)
 	written := false
-	s.after = func() {
+	c.after = func() {
 		if !written {
 			written = true
 			setWeight(t, d, w, 2)

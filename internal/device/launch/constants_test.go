@@ -87,7 +87,7 @@ return %9
 type tally struct {
 	launch.Backend
 	kernels, blocks atomic.Int64
-	before          func() // before each run of a recording, if set
+	before, after   func() // each run of a recording, if set
 }
 
 type tallyMemory struct {
@@ -160,7 +160,11 @@ func (r *tallyRecording) Run() error {
 	if r.of.before != nil {
 		r.of.before()
 	}
-	return r.Recording.Run()
+	err := r.Recording.Run()
+	if r.of.after != nil {
+		r.of.after()
+	}
+	return err
 }
 
 // scaled is a program with a weight, on a device that counts.
