@@ -3,7 +3,6 @@ package vk
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"unsafe"
 )
@@ -13,6 +12,8 @@ import (
 type Commands struct {
 	device *Device
 	id     CommandsID
+	work   work
+	queue  *queue // while it is submitted
 	submit *submission
 	push   []byte // where the driver reads push constants from
 	ended  bool
@@ -44,13 +45,15 @@ const (
 	accessDevice   = accessShader | accessTransfer
 )
 
-// Record begins a list. What it holds comes after all that is submitted before,
-// and sees what that wrote.
-func (d *Device) Record() (*Commands, error) {
+// Record begins a list. What it holds comes after all that was waited for before
+// it is submitted, and sees what that wrote, or the host.
+func (d *Device) Record() (*Commands, error) { return d.record(runs) }
+
+func (d *Device) record(w work) (*Commands, error) {
 	if !d.retain() {
 		return nil, ErrClosed
 	}
-	c := &Commands{device: d}
+	c := &Commands{device: d, work: w}
 	if err := c.begin(); err != nil {
 		return nil, errors.Join(err, d.release())
 	}
@@ -63,11 +66,11 @@ func (c *Commands) begin() error {
 	defer d.recording.Unlock()
 	id := new(CommandsID)
 	info := &CommandBufferAllocateInfo{Header: Header{Type: typeCommandBufferAllocateInfo}, Pool: d.pool, Count: 1}
-	if err := check(d.api.AllocateCommands(d.id, info, id), "vkAllocateCommandBuffers"); err != nil {
+	if err := d.check(d.api.AllocateCommands(d.id, info, id), "vkAllocateCommandBuffers"); err != nil {
 		return err
 	}
 	c.id = *id
-	if err := check(d.api.BeginCommands(c.id, &CommandBufferBeginInfo{Header: Header{Type: typeCommandBufferBeginInfo}}), "vkBeginCommandBuffer"); err != nil {
+	if err := d.check(d.api.BeginCommands(c.id, &CommandBufferBeginInfo{Header: Header{Type: typeCommandBufferBeginInfo}}), "vkBeginCommandBuffer"); err != nil {
 		d.api.FreeCommands(d.id, d.pool, 1, id)
 		return err
 	}
@@ -78,7 +81,7 @@ func (c *Commands) begin() error {
 
 // prepare fills in the submission, whose pointers lead to itself.
 func (c *Commands) prepare() {
-	s := &submission{commands: c.id, semaphore: c.device.semaphore}
+	s := &submission{commands: c.id}
 	s.timeline = TimelineSemaphoreSubmitInfo{Header: Header{Type: typeTimelineSemaphoreSubmitInfo}, SignalCount: 1, Signals: &s.value}
 	s.info = SubmitInfo{
 		Header: Header{Type: typeSubmitInfo, Next: unsafe.Pointer(&s.timeline)}, CommandCount: 1, Commands: &s.commands,
@@ -157,46 +160,7 @@ func (c *Commands) End() error {
 	defer c.device.recording.Unlock()
 	c.barrier(stagesDevice, stageHost, accessDevice, accessHost)
 	c.ended = true
-	return check(c.device.api.EndCommands(c.id), "vkEndCommandBuffer")
-}
-
-// Run submits the list and waits until it has ended.
-func (c *Commands) Run() error {
-	if err := c.Submit(); err != nil {
-		return err
-	}
-	return c.Wait()
-}
-
-// Submit hands the list to the device after what was submitted before.
-func (c *Commands) Submit() error {
-	d := c.device
-	if d.closed.Load() || c.closed.Load() {
-		return ErrClosed
-	}
-	d.submitting.Lock()
-	defer d.submitting.Unlock()
-	var pin runtime.Pinner // not for longer: a list that nobody closes would end the program
-	pin.Pin(c.submit)
-	defer pin.Unpin()
-	c.submit.value = d.submitted + 1
-	if code := d.api.QueueSubmit(d.queue, 1, &c.submit.info); code != Success {
-		return check(code, "vkQueueSubmit")
-	}
-	d.submitted++
-	return nil
-}
-
-// Wait waits until what was submitted last has ended.
-func (c *Commands) Wait() error {
-	const forever = 1<<64 - 1
-	var pin runtime.Pinner
-	pin.Pin(c.submit)
-	defer pin.Unpin()
-	if code := c.device.api.WaitSemaphores(c.device.id, &c.submit.wait, forever); code != Success {
-		return check(code, "vkWaitSemaphores")
-	}
-	return nil
+	return c.device.check(c.device.api.EndCommands(c.id), "vkEndCommandBuffer")
 }
 
 // Close gives the list back; the device does not run it any more.
@@ -205,6 +169,7 @@ func (c *Commands) Close() error {
 		return ErrClosed
 	}
 	d, id := c.device, c.id
+	c.leave()
 	d.recording.Lock()
 	d.api.FreeCommands(d.id, d.pool, 1, &id)
 	d.recording.Unlock()

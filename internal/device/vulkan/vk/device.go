@@ -3,6 +3,7 @@ package vk
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -10,15 +11,15 @@ import (
 	"github.com/sinterml/sinter/internal/dynlib"
 )
 
-// Device is a device that was opened, with one queue. It may be used from many
-// goroutines.
+// Device is a device that was opened. It may be used from many goroutines, and does
+// what they submit beside each other as far as it has queues.
 type Device struct {
 	Physical *Physical
 
 	api    *DeviceAPI
 	id     DeviceID
-	queue  QueueID
 	closed atomic.Bool
+	lost   atomic.Bool
 	refs   atomic.Int64 // one for the owner, one for each thing that was made with it
 
 	kinds  [memoryKinds]uint32 // types of memory
@@ -27,11 +28,8 @@ type Device struct {
 	recording sync.Mutex // the pool of command buffers
 	pool      PoolID
 
-	submitting sync.Mutex  // the queue
-	semaphore  SemaphoreID // counts what was submitted and has ended
-	submitted  uint64
-
-	staging stage
+	queues   queues
+	up, down stages
 }
 
 // ErrClosed is returned by what was closed before it was used.
@@ -47,16 +45,28 @@ func (p *Physical) Open() (*Device, error) {
 	if p.API >= Version13 {
 		f.v12.Next = unsafe.Pointer(&f.v13)
 	}
+	create := func(queues uint32) (*Device, error) { return p.create(&pin, unsafe.Pointer(&f.core), queues) }
+	d, err := create(p.queues)
+	if err != nil && p.queues > 1 { // the others may be in use
+		d, err = create(1)
+	}
+	return d, err
+}
+
+// create opens the device with so many queues.
+func (p *Physical) create(pin *runtime.Pinner, features unsafe.Pointer, queues uint32) (*Device, error) {
 	var extensions []string
 	if p.Has(portabilitySubset) {
 		extensions = append(extensions, portabilitySubset) // must be, where it is there
 	}
-	info := hold(&pin, DeviceCreateInfo{
-		Header: Header{Type: typeDeviceCreateInfo, Next: unsafe.Pointer(&f.core)}, QueueCount: 1,
-		Queues: hold(&pin, DeviceQueueCreateInfo{
-			Header: Header{Type: typeDeviceQueueCreateInfo}, Family: p.family, Count: 1, Priorities: hold(&pin, float32(1)),
+	priorities := slices.Repeat([]float32{1}, int(queues))
+	pin.Pin(&priorities[0])
+	info := hold(pin, DeviceCreateInfo{
+		Header: Header{Type: typeDeviceCreateInfo, Next: features}, QueueCount: 1,
+		Queues: hold(pin, DeviceQueueCreateInfo{
+			Header: Header{Type: typeDeviceQueueCreateInfo}, Family: p.family, Count: queues, Priorities: &priorities[0],
 		}),
-		ExtensionCount: uint32(len(extensions)), Extensions: texts(&pin, extensions),
+		ExtensionCount: uint32(len(extensions)), Extensions: texts(pin, extensions),
 	})
 	id := new(DeviceID)
 	if err := check(p.instance.api.CreateDevice(p.ID, info, id), "vkCreateDevice on "+p.Name); err != nil {
@@ -68,32 +78,23 @@ func (p *Physical) Open() (*Device, error) {
 	}
 	d := &Device{Physical: p, api: api, id: *id}
 	d.refs.Store(1)
-	if err := d.prepare(); err != nil {
+	if err := d.prepare(queues); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-// prepare makes what a device has one of.
-func (d *Device) prepare() error {
-	queue := new(QueueID)
-	d.api.GetQueue(d.id, d.Physical.family, 0, queue)
-	d.queue = *queue
+// prepare makes what a device has from the beginning.
+func (d *Device) prepare(queues uint32) error {
+	if err := d.openQueues(queues); err != nil {
+		return err
+	}
 	const resetOne = 2
 	pool := new(PoolID)
 	if err := check(d.api.CreatePool(d.id, &CommandPoolCreateInfo{Header: Header{Type: typeCommandPoolCreateInfo}, Flags: resetOne, Family: d.Physical.family}, pool), "vkCreateCommandPool"); err != nil {
 		return err
 	}
 	d.pool = *pool
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	const timeline = 1
-	kind := hold(&pin, SemaphoreTypeCreateInfo{Header: Header{Type: typeSemaphoreTypeCreateInfo}, Kind: timeline})
-	semaphore := new(SemaphoreID)
-	if err := check(d.api.CreateSemaphore(d.id, &SemaphoreCreateInfo{Header: Header{Type: typeSemaphoreCreateInfo, Next: unsafe.Pointer(kind)}}, semaphore), "vkCreateSemaphore"); err != nil {
-		return err
-	}
-	d.semaphore = *semaphore
 	return d.findMemory()
 }
 
@@ -118,8 +119,8 @@ func (d *Device) release() error {
 	for i := range d.memory {
 		d.memory[i].close()
 	}
-	if d.semaphore != 0 {
-		d.api.DestroySemaphore(d.id, d.semaphore)
+	for _, q := range d.queues.all {
+		d.api.DestroySemaphore(d.id, q.semaphore)
 	}
 	if d.pool != 0 {
 		d.api.DestroyPool(d.id, d.pool)
@@ -134,6 +135,6 @@ func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return ErrClosed
 	}
-	err := check(d.api.WaitIdle(d.id), "vkDeviceWaitIdle")
-	return errors.Join(err, d.staging.close(), d.release())
+	err := d.idle()
+	return errors.Join(err, d.up.close(), d.down.close(), d.release())
 }

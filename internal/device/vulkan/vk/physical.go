@@ -63,6 +63,7 @@ type Physical struct {
 	features features
 	memory   MemoryProperties2
 	family   uint32 // of queues that compute
+	queues   uint32 // that are opened of it
 	caches   cacheOwner
 	atom     uint64
 }
@@ -277,7 +278,7 @@ func (p *Physical) findQueue() error {
 	if found < 0 {
 		return fmt.Errorf("%s has no queue that computes", p.Name)
 	}
-	p.family = uint32(found)
+	p.family, p.queues = uint32(found), min(all[found].Count, maxQueues)
 	return nil
 }
 

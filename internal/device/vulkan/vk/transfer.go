@@ -5,32 +5,29 @@ import (
 	"sync"
 )
 
-// stageBytes is how much a transfer copies at a time where the host does not
-// reach the device's memory.
-const stageBytes = 16 << 20
+// stageBytes is how much of a large transfer the device copies while the host
+// copies as much again.
+const stageBytes = 4 << 20
 
-// stage is memory of the host that transfers go through, one at a time.
-type stage struct {
-	mu     sync.Mutex
-	memory *Memory
+// stages are memory of the host that large transfers in one direction go through,
+// one at a time, by two in turn. Small ones have memory of their own, and wait for
+// none of these.
+type stages struct {
+	mu  sync.Mutex
+	all [2]*Memory // nil until it is used
 }
 
-func (s *stage) get(d *Device) (*Memory, error) {
-	if s.memory != nil {
-		return s.memory, nil
-	}
+func (g *stages) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var err error
-	s.memory, err = d.Alloc(stageBytes, Staging)
-	return s.memory, err
-}
-
-func (s *stage) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.memory == nil {
-		return nil
+	for i, m := range g.all {
+		if m != nil {
+			err = errors.Join(err, m.Close())
+		}
+		g.all[i] = nil
 	}
-	return s.memory.Close()
+	return err
 }
 
 // once records, runs and forgets.
@@ -54,11 +51,8 @@ func (d *Device) Read(dst []byte, src *Memory, offset int) error {
 		copy(dst, src.Host[offset:])
 		return nil
 	}
-	return d.staged(len(dst), func(at, n int, s *Memory) error {
-		err := d.once(func(c *Commands) error { return c.Copy(s, 0, src, offset+at, n) })
-		copy(dst[at:][:n], s.Host)
-		return err
-	})
+	t := transfer{d, down, src, offset, dst}
+	return t.run(&d.down)
 }
 
 // Write copies to memory of the device that nothing uses meanwhile; src may
@@ -71,21 +65,98 @@ func (d *Device) Write(dst *Memory, offset int, src []byte) error {
 		copy(dst.Host[offset:], src)
 		return nil
 	}
-	return d.staged(len(src), func(at, n int, s *Memory) error {
-		copy(s.Host, src[at:][:n])
-		return d.once(func(c *Commands) error { return c.Copy(dst, offset+at, s, 0, n) })
-	})
+	t := transfer{d, up, dst, offset, src}
+	return t.run(&d.up)
 }
 
-// staged cuts a transfer of n bytes into parts that fit the stage.
-func (d *Device) staged(n int, part func(at, n int, s *Memory) error) error {
-	d.staging.mu.Lock()
-	defer d.staging.mu.Unlock()
-	s, err := d.staging.get(d)
-	for at := 0; at < n && err == nil; at += stageBytes {
-		err = part(at, min(stageBytes, n-at), s)
+// transfer is one to or from memory that the host does not reach.
+type transfer struct {
+	device *Device
+	work   work // up or down
+	memory *Memory
+	offset int
+	host   []byte
+}
+
+// run makes the transfer, a large one by the stages.
+func (t *transfer) run(g *stages) error {
+	if n := len(t.host); n <= smallBytes {
+		s, err := t.device.Alloc(n, Staging)
+		if err != nil {
+			return err
+		}
+		return errors.Join(t.through([]*Memory{s}), s.Close())
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range g.all {
+		if g.all[i] != nil {
+			continue
+		}
+		var err error
+		if g.all[i], err = t.device.Alloc(stageBytes, Staging); err != nil {
+			return err
+		}
+	}
+	return t.through(g.all[:])
+}
+
+// part is what goes through one stage.
+type part struct {
+	commands *Commands // nil: nothing
+	stage    *Memory
+	at, n    int
+}
+
+// through cuts the transfer into parts, by stages in turn. None is used afterwards.
+func (t *transfer) through(stages []*Memory) error {
+	parts := make([]part, len(stages))
+	var err error
+	for i, at := 0, 0; at < len(t.host) && err == nil; at += stageBytes {
+		err = t.end(parts[i])
+		parts[i] = part{}
+		if err == nil {
+			parts[i], err = t.start(stages[i], at, min(stageBytes, len(t.host)-at))
+		}
+		i = (i + 1) % len(stages)
+	}
+	for _, p := range parts {
+		err = errors.Join(err, t.end(p))
 	}
 	return err
+}
+
+// start submits the copy of n bytes, which lie in the stage before or afterwards.
+func (t *transfer) start(s *Memory, at, n int) (part, error) {
+	c, err := t.device.record(t.work)
+	if err != nil {
+		return part{}, err
+	}
+	if t.work == up {
+		copy(s.Host[:n], t.host[at:])
+		err = c.Copy(t.memory, t.offset+at, s, 0, n)
+	} else {
+		err = c.Copy(s, 0, t.memory, t.offset+at, n)
+	}
+	if err = errors.Join(err, c.End()); err == nil {
+		err = c.Submit()
+	}
+	if err != nil {
+		return part{}, errors.Join(err, c.Close())
+	}
+	return part{c, s, at, n}, nil
+}
+
+// end waits for a part.
+func (t *transfer) end(p part) error {
+	if p.commands == nil {
+		return nil
+	}
+	err := p.commands.Wait()
+	if err == nil && t.work == down {
+		copy(t.host[p.at:][:p.n], p.stage.Host)
+	}
+	return errors.Join(err, p.commands.Close())
 }
 
 // Copy copies within the device.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
 )
@@ -27,10 +28,16 @@ func missing(t testing.TB, why error) {
 // wrong fails the test.
 func instance(t testing.TB) *vk.Instance {
 	t.Helper()
+	return instanceOf(t, func(a *vk.API) *vk.API { return a })
+}
+
+func instanceOf(t testing.TB, change func(*vk.API) *vk.API) *vk.Instance {
+	t.Helper()
 	api, err := vk.Load()
 	if err != nil {
 		missing(t, err)
 	}
+	api = change(api)
 	i, err := api.NewInstance(vk.Options{Messages: func(text string) { t.Error(text) }})
 	if errors.Is(err, vk.ErrNoLayer) {
 		missing(t, err)
@@ -45,7 +52,53 @@ func instance(t testing.TB) *vk.Instance {
 // device opens the first device that has what the tests need.
 func device(t testing.TB) *vk.Device {
 	t.Helper()
-	all, err := instance(t).Physicals()
+	return deviceOf(t, instance(t))
+}
+
+// everyDevice runs a test on a device as it is, and as one of eight queues, which
+// all are its first: software has no more.
+func everyDevice(t *testing.T, test func(t *testing.T, d *vk.Device)) {
+	t.Run("as it is", func(t *testing.T) { test(t, device(t)) })
+	t.Run("eight queues", func(t *testing.T) { test(t, deviceOf(t, instanceOf(t, eightQueues))) })
+}
+
+// eightQueues has a driver tell of eight queues in each family. It is asked for one,
+// and called by one at a time.
+func eightQueues(a *vk.API) *vk.API {
+	var one sync.Mutex
+	return wrapped(a, func(i *vk.InstanceAPI) {
+		families, create := i.GetQueueFamilies, i.CreateDevice
+		i.GetQueueFamilies = func(p vk.PhysicalID, count *uint32, out *vk.QueueFamily) {
+			if families(p, count, out); out == nil {
+				return
+			}
+			for j := range *count {
+				unsafe.Slice(out, *count)[j].Count = 8
+			}
+		}
+		i.CreateDevice = func(p vk.PhysicalID, info *vk.DeviceCreateInfo, out *vk.DeviceID) vk.Code {
+			info.Queues.Count = 1
+			return create(p, info, out)
+		}
+	}, func(d *vk.DeviceAPI) {
+		get, submit, idle := d.GetQueue, d.QueueSubmit, d.WaitIdle
+		d.GetQueue = func(d vk.DeviceID, family, _ uint32, out *vk.QueueID) { get(d, family, 0, out) }
+		d.QueueSubmit = func(q vk.QueueID, n uint32, info *vk.SubmitInfo) vk.Code {
+			one.Lock()
+			defer one.Unlock()
+			return submit(q, n, info)
+		}
+		d.WaitIdle = func(d vk.DeviceID) vk.Code {
+			one.Lock()
+			defer one.Unlock()
+			return idle(d)
+		}
+	})
+}
+
+func deviceOf(t testing.TB, i *vk.Instance) *vk.Device {
+	t.Helper()
+	all, err := i.Physicals()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +193,9 @@ func TestPhysicals(t *testing.T) {
 
 // TestRun records two steps of which the second needs the first, and runs them
 // again with other arguments.
-func TestRun(t *testing.T) {
-	d := device(t)
+func TestRun(t *testing.T) { everyDevice(t, testRun) }
+
+func testRun(t *testing.T, d *vk.Device) {
 	const n = 1000
 	x, y, args := alloc(t, d, 4*n, vk.Local), alloc(t, d, 4*n, vk.Local), alloc(t, d, 24, vk.Arguments)
 	in := make([]float32, n)
@@ -197,10 +251,11 @@ func TestRun(t *testing.T) {
 
 // TestTransfers copies through the stage too, which memory that the host
 // reaches does not need.
-func TestTransfers(t *testing.T) {
-	d := device(t)
+func TestTransfers(t *testing.T) { everyDevice(t, testTransfers) }
+
+func testTransfers(t *testing.T, d *vk.Device) {
 	for _, staged := range []bool{false, true} {
-		const n = 40 << 20 // three times through the stage
+		const n = 40 << 20 // five times through each stage
 		big, part := alloc(t, d, n, vk.Local), alloc(t, d, 4096, vk.Local)
 		if staged {
 			big.Host, part.Host = nil, nil
@@ -227,8 +282,9 @@ func TestTransfers(t *testing.T) {
 }
 
 // TestTogether submits from many goroutines.
-func TestTogether(t *testing.T) {
-	d := device(t)
+func TestTogether(t *testing.T) { everyDevice(t, testTogether) }
+
+func testTogether(t *testing.T, d *vk.Device) {
 	var wait sync.WaitGroup
 	for g := range 8 {
 		wait.Go(func() {

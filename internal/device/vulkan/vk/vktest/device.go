@@ -17,24 +17,12 @@ func (f *Fake) device() *vk.DeviceAPI {
 			defer f.mu.Unlock()
 			f.drop(uint64(d))
 		},
-		WaitIdle: func(vk.DeviceID) vk.Code { return f.state() },
-		GetQueue: func(_ vk.DeviceID, _, _ uint32, out *vk.QueueID) { *out = 1 },
 	}
 	f.buffers(a)
 	f.programs(a)
 	f.commands(a)
-	f.queue(a)
+	f.submitting(a)
 	return a
-}
-
-// state is what calls return once the device is lost.
-func (f *Fake) state() vk.Code {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.lost {
-		return vk.DeviceLost
-	}
-	return vk.Success
 }
 
 func (f *Fake) buffers(a *vk.DeviceAPI) {
@@ -45,7 +33,12 @@ func (f *Fake) buffers(a *vk.DeviceAPI) {
 		f.sizes[*out] = info.Size
 		return vk.Success
 	}
-	a.DestroyBuffer = destroy[vk.DeviceID, vk.BufferID](f)
+	a.DestroyBuffer = func(_ vk.DeviceID, b vk.BufferID) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.forget(b)
+		f.drop(uint64(b))
+	}
 	a.GetBufferRequirements = func(_ vk.DeviceID, b vk.BufferID, out *vk.MemoryRequirements) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -88,7 +81,7 @@ func (f *Fake) programs(a *vk.DeviceAPI) {
 		defer f.mu.Unlock()
 		*out = vk.ShaderID(f.give("vkCreateShaderModule"))
 		sum := sha256.Sum256(unsafe.Slice((*byte)(unsafe.Pointer(info.Code)), info.Size))
-		f.code[*out] = string(sum[:])
+		f.code[*out] = shader{string(sum[:]), arguments(unsafe.Slice(info.Code, info.Size/4))}
 		return vk.Success
 	}
 	a.DestroyShader = destroy[vk.DeviceID, vk.ShaderID](f)
@@ -101,11 +94,13 @@ func (f *Fake) programs(a *vk.DeviceAPI) {
 		if f.built++; f.BuildFails != 0 && f.built > f.BuildsBefore {
 			return f.BuildFails
 		}
-		if code := f.code[info.Stage.Module]; !bytes.Contains(f.caches[c], []byte(code)) {
+		code := f.code[info.Stage.Module]
+		if !bytes.Contains(f.caches[c], []byte(code.hash)) {
 			f.compiled++
-			f.caches[c] = append(f.caches[c], code...)
+			f.caches[c] = append(f.caches[c], code.hash...)
 		}
 		*out = vk.PipelineID(f.give("vkCreateComputePipelines"))
+		f.pipelines[*out] = code.arguments
 		return vk.Success
 	}
 	a.DestroyPipeline = destroy[vk.DeviceID, vk.PipelineID](f)
@@ -151,13 +146,13 @@ func (f *Fake) keeping(a *vk.DeviceAPI) {
 }
 
 // record adds a command to a list.
-func (f *Fake) record(c vk.CommandsID, name string, work func()) {
+func (f *Fake) record(c vk.CommandsID, name string, more func(l *list)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.lists[c]
 	l.names = append(l.names, name)
-	if work != nil {
-		l.work = append(l.work, work)
+	if more != nil {
+		more(l)
 	}
 }
 
@@ -180,53 +175,36 @@ func (f *Fake) commands(a *vk.DeviceAPI) {
 	a.FreeCommands = func(_ vk.DeviceID, _ vk.PoolID, _ uint32, c *vk.CommandsID) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if f.lists[*c].pending && !f.lost {
+			f.fault("a list is freed that has not ended")
+		}
 		delete(f.lists, *c)
 		f.drop(uint64(*c))
 	}
 	a.BeginCommands = func(vk.CommandsID, *vk.CommandBufferBeginInfo) vk.Code { return vk.Success }
 	a.EndCommands = func(vk.CommandsID) vk.Code { return vk.Success }
-	a.CmdBindPipeline = func(c vk.CommandsID, _ uint32, _ vk.PipelineID) { f.record(c, "pipeline", nil) }
-	a.CmdPushConstants = func(c vk.CommandsID, _ vk.LayoutID, _, _, _ uint32, _ unsafe.Pointer) { f.record(c, "push", nil) }
-	a.CmdDispatch = func(c vk.CommandsID, _, _, _ uint32) { f.record(c, "dispatch", nil) }
+	a.CmdBindPipeline = func(c vk.CommandsID, _ uint32, p vk.PipelineID) {
+		f.record(c, "pipeline", func(l *list) { l.pipeline = p })
+	}
+	a.CmdPushConstants = func(c vk.CommandsID, _ vk.LayoutID, _, _, _ uint32, values unsafe.Pointer) {
+		f.record(c, "push", func(l *list) { l.push = *(*uint64)(values) })
+	}
+	a.CmdDispatch = func(c vk.CommandsID, _, _, _ uint32) {
+		f.record(c, "dispatch", func(l *list) { l.launches = append(l.launches, launched{l.push, f.pipelines[l.pipeline]}) })
+	}
 	a.CmdBarrier = func(c vk.CommandsID, _, _, _, _ uint32, _ *vk.MemoryBarrier) { f.record(c, "barrier", nil) }
 	a.CmdCopyBuffer = func(c vk.CommandsID, from, to vk.BufferID, _ uint32, r *vk.BufferCopy) {
 		part := *r
-		f.record(c, "copy", func() { copy(f.bytes(to, part.To)[:part.Size], f.bytes(from, part.From)) })
+		f.record(c, "copy", func(l *list) {
+			l.work = append(l.work, func() { copy(f.bytes(to, part.To)[:part.Size], f.bytes(from, part.From)) })
+			l.uses = append(l.uses, use{from, part.From, false}, use{to, part.To, true})
+			l.bytes += int(part.Size)
+		})
 	}
 	a.CmdFillBuffer = func(c vk.CommandsID, b vk.BufferID, offset, size uint64, _ uint32) {
-		f.record(c, "fill", func() { clear(f.bytes(b, offset)[:size]) })
-	}
-}
-
-func (f *Fake) queue(a *vk.DeviceAPI) {
-	a.CreateSemaphore = create[vk.DeviceID, vk.SemaphoreCreateInfo, vk.SemaphoreID](f, "vkCreateSemaphore")
-	a.DestroySemaphore = destroy[vk.DeviceID, vk.SemaphoreID](f)
-	a.QueueSubmit = func(_ vk.QueueID, _ uint32, info *vk.SubmitInfo) vk.Code {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.lost {
-			return vk.DeviceLost
-		}
-		f.submitted++
-		if f.submitted == f.LoseAfter { // the driver takes it, and it never ends
-			f.lost = true
-			return vk.Success
-		}
-		for _, work := range f.lists[*info.Commands].work {
-			work()
-		}
-		f.done = *(*vk.TimelineSemaphoreSubmitInfo)(info.Next).Signals
-		return vk.Success
-	}
-	a.WaitSemaphores = func(_ vk.DeviceID, info *vk.SemaphoreWaitInfo, _ uint64) vk.Code {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		switch {
-		case f.lost:
-			return vk.DeviceLost
-		case *info.Values > f.done:
-			return vk.Timeout // a real one would wait for ever
-		}
-		return vk.Success
+		f.record(c, "fill", func(l *list) {
+			l.work = append(l.work, func() { clear(f.bytes(b, offset)[:size]) })
+			l.uses = append(l.uses, use{b, offset, true})
+		})
 	}
 }

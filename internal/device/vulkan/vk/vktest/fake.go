@@ -5,9 +5,12 @@ package vktest
 
 import (
 	"cmp"
+	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device/launch/order"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
 )
 
@@ -34,6 +37,13 @@ type Fake struct {
 	// LoseAfter is how many submissions come before the device is lost, in the
 	// middle of the last of them; 0: never.
 	LoseAfter int
+	// Queues are how many its family has; 0: 1.
+	Queues uint32
+	// Kernel is how long each kernel takes, and Megabyte each megabyte that is
+	// copied, on the queue that it is submitted to; 0: no time.
+	Kernel, Megabyte time.Duration
+	// Quick leaves out to look whether what is done is in order.
+	Quick bool
 
 	mu        sync.Mutex
 	next      uint64
@@ -44,23 +54,22 @@ type Fake struct {
 	lists     map[vk.CommandsID]*list
 	submitted int
 	built     int
-	compiled  int                    // of these not taken from a cache
-	code      map[vk.ShaderID]string // its hash
+	compiled  int // of these not taken from a cache
+	code      map[vk.ShaderID]shader
+	pipelines map[vk.PipelineID]int // the arguments of their kernels
 	caches    map[vk.CacheID][]byte
-	done      uint64 // the semaphore's value
 	lost      bool
+
+	queues   []*queue
+	counts   map[vk.SemaphoreID]*count
+	mostBusy int
+	order    order.Checker
+	faults   []string
 }
 
 type backing struct {
 	memory vk.MemoryID
 	offset uint64
-}
-
-// list is a command buffer: what it does, for tests to look at, and the copies
-// that it makes.
-type list struct {
-	names []string
-	work  []func()
 }
 
 // Submitted is how many lists of commands were submitted.
@@ -90,11 +99,12 @@ func (f *Fake) Recorded() []string {
 	return longest
 }
 
-// Live lists the functions that made what was not given back.
+// Live lists the functions that made what was not given back, and what was done
+// that no driver allows, or in no order.
 func (f *Fake) Live() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var names []string
+	names := slices.Clone(f.faults)
 	for _, name := range f.live {
 		names = append(names, name)
 	}
@@ -146,7 +156,8 @@ func one[T any](count *uint32, out *T, v T) vk.Code {
 func (f *Fake) API() *vk.API {
 	f.live, f.memory, f.bound = map[uint64]string{}, map[vk.MemoryID][]byte{}, map[vk.BufferID]backing{}
 	f.sizes, f.lists = map[vk.BufferID]uint64{}, map[vk.CommandsID]*list{}
-	f.code, f.caches = map[vk.ShaderID]string{}, map[vk.CacheID][]byte{}
+	f.code, f.caches, f.pipelines = map[vk.ShaderID]shader{}, map[vk.CacheID][]byte{}, map[vk.PipelineID]int{}
+	f.counts = map[vk.SemaphoreID]*count{}
 	if f.Version == 0 {
 		f.Version = 1<<22 | 3<<12
 	}
@@ -187,15 +198,16 @@ func (f *Fake) instance() *vk.InstanceAPI {
 		GetFeatures:         func(_ vk.PhysicalID, out *vk.Features2) { everything(out) },
 		GetMemoryProperties: func(_ vk.PhysicalID, out *vk.MemoryProperties2) { f.heaps(out) },
 		GetQueueFamilies: func(_ vk.PhysicalID, count *uint32, out *vk.QueueFamily) {
-			one(count, out, vk.QueueFamily{Flags: 1 | 2 | 4, Count: 1})
+			one(count, out, vk.QueueFamily{Flags: 1 | 2 | 4, Count: cmp.Or(f.Queues, 1)})
 		},
 		EnumerateDeviceExtensions: func(_ vk.PhysicalID, _ *byte, count *uint32, _ *vk.ExtensionProperties) vk.Code {
 			*count = 0
 			return vk.Success
 		},
-		CreateDevice: func(_ vk.PhysicalID, _ *vk.DeviceCreateInfo, out *vk.DeviceID) vk.Code {
+		CreateDevice: func(_ vk.PhysicalID, info *vk.DeviceCreateInfo, out *vk.DeviceID) vk.Code {
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.makeQueues(info.Queues)
 			*out = vk.DeviceID(f.give("vkCreateDevice"))
 			return vk.Success
 		},
