@@ -61,6 +61,78 @@ var launchDefects = []Defect{
 		Package: "internal/device/hip", Run: "TestInOrder",
 	},
 	{
+		Name: "kernels-not-waited-for-vulkan", File: "internal/device/vulkan/recording.go",
+		Old:     "err = launch.Begun(r.commands.Wait())",
+		New:     "err = launch.Begun(nil)",
+		Package: "internal/device/vulkan", Run: "TestInOrder",
+	},
+	{
+		Name: "one-queue-for-all", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "const maxQueues = 8",
+		New:     "const maxQueues = 1",
+		Package: "internal/device/vulkan", Run: "TestTogether",
+	},
+	{
+		Name: "transfers-behind-runs", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "	case n >= 2:\n		transfers = 1\n",
+		New:     "",
+		Package: "internal/device/vulkan", Run: "TestTogether",
+	},
+	{
+		Name: "queue-kept-after-the-wait", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "		c.device.queues.give(c.queue)\n",
+		New:     "",
+		Package: "internal/device/vulkan/vk", Run: "TestFreeQueueIsTaken",
+	},
+	{
+		Name: "queue-called-by-two", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "	q.mu.Lock()\n	defer q.mu.Unlock()\n	switch {\n	case d.closed",
+		New:     "	switch {\n	case d.closed",
+		Package: "internal/device/vulkan/vk", Run: "TestQueuesAreShared",
+	},
+	{
+		Name: "closed-beside-a-submission", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "		q.mu.Lock()\n		defer q.mu.Unlock()\n	}\n	return d.check",
+		New:     "		_ = q\n	}\n	return d.check",
+		Package: "internal/device/vulkan/vk", Run: "TestCloseBeside",
+	},
+	{
+		Name: "lost-on-one-queue-alone", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "d.lost.Store(true)",
+		New:     "d.lost.Store(false)",
+		Package: "internal/device/vulkan/vk", Run: "TestLostOnOneQueue",
+	},
+	{
+		Name: "memory-given-back-that-is-not-waited-for", File: "internal/device/vulkan/vk/queue.go",
+		Old:     "return errors.Join(check(code, call), d.idle())",
+		New:     "return errors.Join(check(code, call), nil)",
+		Package: "internal/device/vulkan/vk", Run: "TestWaitIsRefused",
+	},
+	{
+		Name: "stage-read-before-its-copy", File: "internal/device/vulkan/vk/transfer.go",
+		Old: `	err := p.commands.Wait()
+	if err == nil && t.work == down {
+		copy(t.host[p.at:][:p.n], p.stage.Host)
+	}`,
+		New: `	if t.work == down {
+		copy(t.host[p.at:][:p.n], p.stage.Host)
+	}
+	err := p.commands.Wait()`,
+		Package: "internal/device/vulkan/vk", Run: "TestStages",
+	},
+	{
+		Name: "stage-written-before-its-copy-has-ended", File: "internal/device/vulkan/vk/transfer.go",
+		Old:     "t.start(stages[i], at,",
+		New:     "t.start(stages[0], at,",
+		Package: "internal/device/vulkan/vk", Run: "TestStages",
+	},
+	{
+		Name: "part-not-waited-for-after-a-failure", File: "internal/device/vulkan/vk/transfer.go",
+		Old:     "	for _, p := range parts {\n		err = errors.Join(err, t.end(p))\n",
+		New:     "	for _, p := range parts {\n		if err == nil {\n			err = t.end(p)\n		}\n",
+		Package: "internal/device/vulkan/vk", Run: "TestTransferFails",
+	},
+	{
 		Name: "memory-freed-that-a-run-uses", File: "internal/device/launch/module.go",
 		Old:     "	s.hold(b)\n",
 		New:     "",

@@ -47,8 +47,10 @@ func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Devic
 // see how it rounds.
 const opening = 2
 
-// BenchmarkSubmit has a driver that does nothing.
-func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &vktest.Fake{})) }
+// BenchmarkSubmit has a driver that does nothing, with as many queues as are used.
+func BenchmarkSubmit(b *testing.B) {
+	launchtest.BenchmarkSubmit(b, openFake(b, &vktest.Fake{Quick: true, Queues: 8}))
+}
 
 func TestProgramsAreKept(t *testing.T) {
 	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -91,6 +92,35 @@ func TestQueues(t *testing.T) {
 		if busy != c.busy || f.Opened() != c.opened {
 			t.Errorf("of %d queues %d were opened, and %d used at once; not %d and %d", c.has, f.Opened(), busy, c.opened, c.busy)
 		}
+	}
+}
+
+// A list takes a queue whose lists have all been waited for, if there is one, also
+// behind one that the driver refused.
+func TestFreeQueueIsTaken(t *testing.T) {
+	f := &vktest.Fake{Queues: 4} // two of them for runs
+	var taken []vk.QueueID
+	var refuse bool
+	d := opened(t, f, wrapped(f.API(), nil, func(a *vk.DeviceAPI) {
+		submit := a.QueueSubmit
+		a.QueueSubmit = func(q vk.QueueID, n uint32, info *vk.SubmitInfo) vk.Code {
+			taken = append(taken, q)
+			if refuse {
+				return vk.OutOfHostMemory
+			}
+			return submit(q, n, info)
+		}
+	}))
+	one, two, three := copying(t, d), copying(t, d), copying(t, d)
+	err := errors.Join(one.Submit(), two.Submit(), two.Wait(), three.Submit(), one.Wait())
+	refuse = true
+	if refused := one.Submit(); !errors.Is(refused, vk.OutOfHostMemory) {
+		t.Error(refused)
+	}
+	refuse = false
+	err = errors.Join(err, one.Submit(), two.Submit(), one.Wait(), two.Wait(), three.Wait())
+	if want := []vk.QueueID{1, 2, 2, 1, 1, 1}; err != nil || !slices.Equal(taken, want) {
+		t.Errorf("lists took queues %v, not %v; %v", taken, want, err)
 	}
 }
 
