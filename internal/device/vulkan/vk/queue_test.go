@@ -241,38 +241,44 @@ func TestWaitIsRefused(t *testing.T) {
 	}
 }
 
+// refusing is a driver that refuses one semaphore, 0: all.
+func refusing(which int) func(*vk.DeviceAPI) {
+	made := 0
+	return func(a *vk.DeviceAPI) {
+		plain := a.CreateSemaphore
+		a.CreateSemaphore = func(d vk.DeviceID, info *vk.SemaphoreCreateInfo, out *vk.SemaphoreID) vk.Code {
+			if made++; made == which || which == 0 {
+				return vk.OutOfDeviceMemory
+			}
+			return plain(d, info, out)
+		}
+	}
+}
+
+// oneQueue is a driver that has no room for more, though it tells of them.
+func oneQueue(i *vk.InstanceAPI) {
+	plain := i.CreateDevice
+	i.CreateDevice = func(p vk.PhysicalID, info *vk.DeviceCreateInfo, out *vk.DeviceID) vk.Code {
+		if info.Queues.Count > 1 {
+			return vk.InitializationFailed
+		}
+		return plain(p, info, out)
+	}
+}
+
+// noQueue is a driver with a family of none.
+func noQueue(i *vk.InstanceAPI) {
+	plain := i.GetQueueFamilies
+	i.GetQueueFamilies = func(p vk.PhysicalID, count *uint32, out *vk.QueueFamily) {
+		if plain(p, count, out); out != nil {
+			out.Count = 0
+		}
+	}
+}
+
 // A device without room for many queues is opened with one; what fails then too is
 // an error, and nothing of it stays.
 func TestOpening(t *testing.T) {
-	refuse := func(after int) func(*vk.DeviceAPI) {
-		made := 0 // by all tries
-		return func(a *vk.DeviceAPI) {
-			plain := a.CreateSemaphore
-			a.CreateSemaphore = func(d vk.DeviceID, info *vk.SemaphoreCreateInfo, out *vk.SemaphoreID) vk.Code {
-				if made++; made == after || after == 0 {
-					return vk.OutOfDeviceMemory
-				}
-				return plain(d, info, out)
-			}
-		}
-	}
-	few := func(i *vk.InstanceAPI) {
-		plain := i.CreateDevice
-		i.CreateDevice = func(p vk.PhysicalID, info *vk.DeviceCreateInfo, out *vk.DeviceID) vk.Code {
-			if info.Queues.Count > 1 {
-				return vk.InitializationFailed
-			}
-			return plain(p, info, out)
-		}
-	}
-	none := func(i *vk.InstanceAPI) {
-		plain := i.GetQueueFamilies
-		i.GetQueueFamilies = func(p vk.PhysicalID, count *uint32, out *vk.QueueFamily) {
-			if plain(p, count, out); out != nil {
-				out.Count = 0
-			}
-		}
-	}
 	for _, c := range []struct {
 		name     string
 		instance func(*vk.InstanceAPI)
@@ -281,10 +287,10 @@ func TestOpening(t *testing.T) {
 		wants    string
 	}{
 		{"all", nil, nil, 4, ""},
-		{"few", few, nil, 1, ""},
-		{"a semaphore refused", nil, refuse(3), 1, ""},
-		{"all semaphores refused", nil, refuse(0), 0, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
-		{"none", none, nil, 0, "has no queue that computes"},
+		{"few", oneQueue, nil, 1, ""},
+		{"a semaphore refused", nil, refusing(3), 1, ""},
+		{"all semaphores refused", nil, refusing(0), 0, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
+		{"none", noQueue, nil, 0, "has no queue that computes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &vktest.Fake{Queues: 4}
@@ -324,8 +330,8 @@ func TestOpening(t *testing.T) {
 func TestStages(t *testing.T) {
 	d := fake(t, &vktest.Fake{Queues: 4})
 	r := rand.New(rand.NewPCG(4, 5))
-	const stage, small = 4 << 20, 512 << 10
-	for _, n := range []int{1, small, small + 1, stage - 1, stage, stage + 1, 2 * stage, 3*stage + 5} {
+	const stage, small = 8 << 20, 512 << 10
+	for _, n := range []int{1, small, small + 1, stage - 1, stage, stage + 1, 3*stage + 5} {
 		m := alloc(t, d, n+3, vk.Local)
 		data, got := make([]byte, n), make([]byte, n)
 		for i := range data {
@@ -364,7 +370,7 @@ func TestTransferFails(t *testing.T) {
 func TestSmallBesideLarge(t *testing.T) {
 	f := &vktest.Fake{Queues: 2, Megabyte: 5 * time.Millisecond}
 	d := fake(t, f)
-	large, small := alloc(t, d, 64<<20, vk.Local), alloc(t, d, 1000, vk.Local)
+	large, small := alloc(t, d, 96<<20, vk.Local), alloc(t, d, 1000, vk.Local)
 	var ended atomic.Bool
 	var wait sync.WaitGroup
 	wait.Go(func() {

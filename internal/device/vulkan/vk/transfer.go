@@ -6,8 +6,9 @@ import (
 )
 
 // stageBytes is how much of a large transfer the device copies while the host
-// copies as much again.
-const stageBytes = 4 << 20
+// copies as much again. Where runs are submitted to the same queue each part may
+// wait for one.
+const stageBytes = 8 << 20
 
 // stages are memory of the host that large transfers in one direction go through,
 // one at a time, by two in turn. Small ones have memory of their own, and wait for

@@ -255,7 +255,7 @@ func TestTransfers(t *testing.T) { everyDevice(t, testTransfers) }
 
 func testTransfers(t *testing.T, d *vk.Device) {
 	for _, staged := range []bool{false, true} {
-		const n = 40 << 20 // five times through each stage
+		const n = 40 << 20 // five parts, by two stages in turn
 		big, part := alloc(t, d, n, vk.Local), alloc(t, d, 4096, vk.Local)
 		if staged {
 			big.Host, part.Host = nil, nil
