@@ -31,8 +31,8 @@ type genericGemm struct {
 	bytes                bool            // multiplied as f32
 	packX, packY, finish *part
 	constY               *constY
-	sharedY              bool      // all batches have the same Y
-	tiles                []uintptr // of arm64, by rows; nil: package generic multiplies
+	sharedY              bool     // all batches have the same Y
+	neon                 *neonSet // nil: package generic multiplies
 }
 
 // The blocks of sums that one call of package generic computes.
@@ -48,10 +48,10 @@ func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 		var err error
 		var tiles arm64.GemmFormat
 		k.format, tiles = neonFormat(g.Format(), &c.device.has)
-		if k.tiles, err = neonTiles[tiles](); err != nil {
+		if k.neon, err = neonSets[tiles](); err != nil {
 			return nil, err
 		}
-		layout = fmt.Sprint("neon ", k.format)
+		layout = fmt.Sprint("neon ", tiles)
 	}
 	floats := *g
 	if k.bytes = g.Format() == template.Bytes && k.format == template.Single; k.bytes {
@@ -88,10 +88,12 @@ type genericStep struct {
 // genericWorker is what one worker needs for itself.
 type genericWorker struct {
 	a, b, c              []float32 // rows of X, a panel of Y by rows, sums
+	joined               []float32 // rows of X in pairs
 	whole                []int32   // sums of bytes
 	packed               genericPanel
 	packX, packY, finish *partCall
 	tile                 arm64.GemmArgs
+	join                 arm64.JoinArgs
 }
 
 // genericPacks are the panels of a constant Y, packed when first used.
@@ -107,9 +109,9 @@ type genericPack struct {
 	b    genericPanel
 }
 
-// genericPanel is a panel of Y: as it was packed, by rows, for arm64's tiles. For
-// package generic pieces, of bytes one for each block of k, of floats one, which the
-// kernel cuts itself.
+// genericPanel is a panel of Y: for arm64's tiles as it was packed, by rows, or in
+// pairs. For package generic pieces, of bytes one for each block of k, of floats one,
+// which the kernel cuts itself.
 type genericPanel struct {
 	rows   []float32
 	pieces []generic.Packed
@@ -156,7 +158,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		if k.bytes || k.format == template.Bytes {
 			w.whole = make([]int32, genericRows*genericCols)
 		}
-		w.a = make([]float32, genericRows*s.steps)
+		w.a, w.joined = make([]float32, genericRows*s.steps), s.neonJoined()
 		for j, to := range []**partCall{&w.packX, &w.packY, &w.finish} {
 			if *to, err = parts[j].call(r, unsafe.Add(own[i], spill[j])); err != nil {
 				return nil, err
@@ -169,7 +171,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 // move puts new addresses into the arguments of machine code. What is packed of a
 // constant Y is that of the last run where it was made of the same buffers.
 func (s *genericStep) move(r *binding, moved bool) bool {
-	if s.kernel.tiles == nil {
+	if s.kernel.neon == nil {
 		return false
 	}
 	if s.fromY != nil {
@@ -243,8 +245,8 @@ func (s *genericStep) panel(w *genericWorker, batch, p int) (genericPanel, error
 	if err != nil {
 		return b, err
 	}
-	if b.rows != nil {
-		b.rows = slices.Clone(b.rows)
+	if neon := s.kernel.neon; neon != nil && !neon.format.InPairs() {
+		b.rows = slices.Clone(b.rows) // the worker's
 	}
 	kept.b = b
 	kept.done.Store(true)
@@ -262,8 +264,8 @@ func (s *genericStep) pack(w *genericWorker, into genericPanel, batch, p int) (g
 	if err := c.run(p, p+1); err != nil {
 		return into, err
 	}
-	if s.kernel.tiles != nil {
-		return genericPanel{rows: w.b}, nil
+	if s.kernel.neon != nil {
+		return s.neonPanel(w, into), nil
 	}
 	if into.pieces == nil {
 		into.pieces = make([]generic.Packed, s.pieces())
@@ -280,7 +282,7 @@ func (s *genericStep) pack(w *genericWorker, into genericPanel, batch, p int) (g
 
 // pieces is how many pieces of k are multiplied apart.
 func (s *genericStep) pieces() int {
-	if s.kernel.bytes || s.kernel.tiles != nil {
+	if s.kernel.bytes || s.kernel.neon != nil {
 		return s.kBlocks
 	}
 	return 1
@@ -313,7 +315,7 @@ func (s *genericStep) block(w *genericWorker, b genericPanel, batch, col, r0, r1
 	clear(w.whole)
 	for i := range s.pieces() {
 		k0, k1 := s.piece(i)
-		if s.kernel.tiles != nil {
+		if s.kernel.neon != nil {
 			s.multiply(w, b.rows, sums, r1-r0, k0, k1, s.kernel.bytes || i == 0)
 		} else if err := generic.Gemm(w.c, genericCols, w.a[k0:], s.k, b.pieces[i], r1-r0, false); err != nil {
 			return err

@@ -9,58 +9,82 @@ import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
 )
 
-// GemmCols is the columns of the block of sums that stays in registers, whose rows
-// GemmFormat.Rows says.
-const GemmCols = gemmVectors * wide
-
-const gemmVectors = 4
-
-// GemmFormat is what 32-bit lanes of A and B hold: values of one or more
-// successive k, which make up one K step.
+// GemmFormat is what 32-bit lanes of A and B hold, values of one or more
+// successive k, which make up one K step, and the instruction that multiplies them.
 type GemmFormat uint8
 
 const (
 	GemmF32 GemmFormat = iota // one f32 each, summed by fused multiply-adds
-	// GemmMixed is four u8 of A and four s8 of B, summed exactly in s32, which
-	// wraps: SUDOT.
-	GemmMixed
-	// GemmSigned is the same sums without that instruction: SDOT takes A less 128,
-	// and 128 times the sums of B's columns are added at the end.
+	// GemmSigned is four u8 of A and four s8 of B, summed exactly in s32, which
+	// wraps: SDOT takes A less 128, and 128 times the sums of B's columns are added
+	// at the end.
 	GemmSigned
+	GemmBytes // the same sums by USMMLA, in pairs
+	GemmBF16  // two bf16 each, summed in f32 as BFMMLA does, in pairs
+	gemmFormats
 )
+
+func (f GemmFormat) String() string {
+	return [...]string{"f32", "u8*s8 by SDOT", "u8*s8 by USMMLA", "bf16 by BFMMLA"}[f]
+}
+
+// InPairs tells whether a format's instruction multiplies two rows by two columns,
+// of two steps at once: then B is what Join makes of lanes by rows.
+func (f GemmFormat) InPairs() bool { return f == GemmBytes || f == GemmBF16 }
+
+// gemmVectors are the vectors of a row's sums that stay in registers.
+const gemmVectors = 4
 
 // Rows is the most rows of a block: with its sums four registers of B and two
 // elements of A that take turns; GemmSigned has sums of columns and two constants
 // beside.
 func (f GemmFormat) Rows() int {
-	if f == GemmSigned {
+	switch {
+	case f.InPairs():
+		return 2 * mostPairs
+	case f == GemmSigned:
 		return 5
 	}
 	return 6
 }
 
+// Cols is the columns of a block of so many rows.
+func (f GemmFormat) Cols(rows int) int {
+	if f.InPairs() {
+		return pairsCols(rows)
+	}
+	return gemmVectors * wide
+}
+
 // HasGemm tells whether a processor has a format's instructions.
 func HasGemm(f GemmFormat, has *cpuid.Features) bool {
 	switch f {
-	case GemmMixed:
-		return has.I8MM
 	case GemmSigned:
 		return has.DotProd
+	case GemmBytes:
+		return has.I8MM
+	case GemmBF16:
+		return has.BF16
 	}
 	return true
 }
 
 // GemmArgs is what a tile kernel gets in X0. It computes Panels blocks of so many
-// rows x GemmCols results, side by side in C:
+// rows x Cols results, side by side in C:
 //
 //	for each row r, column j:  c = 0
 //	for k = 0 .. K-1:          c += A[r][k] * B[k][j]
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
-// where k counts steps and the products are those of its format. A[r][k] is at A + r*LDA + 4*k, B[k] of the first panel at B + k*LDB; the next
-// panel's columns follow the last one's in B and in C.
+// where k counts steps and the products are those of its format. A[r][k] is at
+// A + r*LDA + 4*k, B[k] of the first panel at B + k*LDB; the next panel's columns
+// follow the last one's in B and in C.
+//
+// In pairs B lies as JoinArgs says, with LDB bytes from one PairBlock of columns to
+// the next, and Joined is memory that the kernel needs: JoinedBytes of rows and K.
 type GemmArgs struct {
 	A, B, C       unsafe.Pointer
+	Joined        unsafe.Pointer
 	LDA, LDB, LDC uintptr // bytes
 	Panels        uintptr // at least 1
 	K             uintptr
@@ -80,12 +104,20 @@ const (
 	gRow   = asm.X(9) // walks over C
 	gKeep  = asm.X(10)
 	gA     = asm.X(19) // and those behind it: rows of A
+
+	// In pairs:
+	gJoined = asm.X(11)
+	gStepA  = asm.X(12) // walks over what is joined
+	gTop    = asm.X(13) // of a pair of rows, before there are
+	gBlocks = asm.X(13) // and the two behind it: gStepB of further blocks
 )
 
-// GemmKernels are the offsets in Code of tile kernels of one row and more, by rows.
+// GemmKernels are the offsets in Code of tile kernels of one row and more, by rows,
+// and of the kernel that makes B of a format in pairs.
 type GemmKernels struct {
 	Code []byte
 	At   []int
+	Join int
 }
 
 // EmitGemm emits the tile kernels of a format.
@@ -97,6 +129,14 @@ func EmitGemm(f GemmFormat) (*GemmKernels, error) {
 			return nil, fmt.Errorf("arm64: tile of %d rows: %w", rows, err)
 		}
 		g.At[rows] = len(g.Code)
+		g.Code = append(g.Code, code...)
+	}
+	if f.InPairs() {
+		code, err := newJoin().Finish()
+		if err != nil {
+			return nil, fmt.Errorf("arm64: pairs of columns: %w", err)
+		}
+		g.Join = len(g.Code)
 		g.Code = append(g.Code, code...)
 	}
 	return g, nil
@@ -114,18 +154,34 @@ type tile struct {
 func newTile(f GemmFormat, rows int) *tile {
 	t := &tile{Asm: asm.New(), format: f, rows: rows, multiply: asm.FMLA4SLANE, add: asm.FADD4S}
 	switch f {
-	case GemmMixed:
-		t.multiply, t.add = asm.SUDOTLANE, asm.ADD4S
 	case GemmSigned:
 		t.multiply, t.add = asm.SDOTLANE, asm.ADD4S
+	case GemmBytes:
+		t.multiply, t.add = asm.USMMLA, asm.ADD4S
+	case GemmBF16:
+		t.multiply = asm.BFMMLA
 	}
 	t.kernel()
 	return t
 }
 
-func (t *tile) acc(r, v int) asm.V { return asm.V(r*gemmVectors + v) }
+func (t *tile) cols() int { return t.format.Cols(t.rows) }
 
-func (t *tile) b(v int) asm.V { return asm.V(t.format.Rows()*gemmVectors + v) }
+// acc is the sums of a vector of columns in a row: in pairs once they are taken
+// apart.
+func (t *tile) acc(r, v int) asm.V {
+	if t.format.InPairs() {
+		return t.square(r/2, 2*v+r%2)
+	}
+	return asm.V(r*gemmVectors + v)
+}
+
+func (t *tile) b(v int) asm.V {
+	if t.format.InPairs() {
+		return asm.V(pairSums + v)
+	}
+	return asm.V(t.format.Rows()*gemmVectors + v)
+}
 
 // x is the register for the i-th element of A.
 func (t *tile) x(i int) asm.V { return t.b(gemmVectors) + asm.V(i%2) }
@@ -155,30 +211,56 @@ func (t *tile) kernel() {
 		t.Op(asm.LDRLIT, gemmOnes, t.Const([16]byte(bytes.Repeat([]byte{1}, 16))))
 		t.Op(asm.LDRLIT, gemmFlip, t.Const([16]byte(bytes.Repeat([]byte{128}, 16))))
 	}
+	if t.format.InPairs() {
+		t.Op(asm.LDR, gJoined, at(unsafe.Offsetof(g.Joined)))
+		t.joinRows()
+	}
 	panel := t.Here()
+	t.start()
+	t.steps()
+	t.results()
+	t.nextPanel()
+	t.Op(asm.SUBI, gLeft, gLeft, asm.Imm(1))
+	t.Op(asm.CBNZ, gLeft, panel)
+	t.Op(asm.RET)
+}
+
+// start makes sums 0 and goes to the first step.
+func (t *tile) start() {
+	at := func(field uintptr) asm.Mem { return asm.Ptr(argsReg, int(field)) }
+	var g GemmArgs
 	if t.format == GemmSigned {
 		for v := range gemmVectors {
 			t.Op(asm.MOVI0, t.column(v))
 		}
 	}
-	for r := range t.rows {
-		for v := range gemmVectors {
+	for r := range t.rows + t.alone() {
+		for v := range t.cols() / wide {
 			t.Op(asm.MOVI0, t.acc(r, v))
 		}
+	}
+	t.Op(asm.LDR, gK, at(unsafe.Offsetof(g.K)))
+	t.Op(asm.ORR, gStepB, asm.ZR, gB)
+	if t.format.InPairs() {
+		t.startPairs()
+		return
 	}
 	t.Op(asm.LDR, gA, at(unsafe.Offsetof(g.A)))
 	for r := 1; r < t.rows; r++ {
 		t.Op(asm.ADD, gA+asm.X(r), gA+asm.X(r-1), gLDA)
 	}
-	t.Op(asm.LDR, gK, at(unsafe.Offsetof(g.K)))
-	t.Op(asm.ORR, gStepB, asm.ZR, gB)
-	t.steps()
-	t.results()
-	t.Op(asm.ADDI, gB, gB, asm.Imm(4*GemmCols))
-	t.Op(asm.ADDI, gC, gC, asm.Imm(4*GemmCols))
-	t.Op(asm.SUBI, gLeft, gLeft, asm.Imm(1))
-	t.Op(asm.CBNZ, gLeft, panel)
-	t.Op(asm.RET)
+}
+
+// nextPanel moves B and C on.
+func (t *tile) nextPanel() {
+	if t.format.InPairs() {
+		for range t.cols() / PairBlock {
+			t.Op(asm.ADD, gB, gB, gLDB)
+		}
+	} else {
+		t.Op(asm.ADDI, gB, gB, asm.Imm(4*t.cols()))
+	}
+	t.Op(asm.ADDI, gC, gC, asm.Imm(4*t.cols()))
 }
 
 // gemmUnroll is the k in one round of the main loop.
@@ -206,6 +288,10 @@ func (t *tile) steps() {
 }
 
 func (t *tile) step(k int) {
+	if t.format.InPairs() {
+		t.stepPairs(k)
+		return
+	}
 	for v := range gemmVectors {
 		t.Op(asm.LDRVQ, t.b(v), asm.Ptr(gStepB, 16*v))
 	}
@@ -227,14 +313,21 @@ func (t *tile) step(k int) {
 }
 
 func (t *tile) advance(steps int) {
+	t.Op(asm.SUBI, gK, gK, asm.Imm(steps))
+	if t.format.InPairs() {
+		t.advancePairs(steps)
+		return
+	}
 	for r := range t.rows {
 		t.Op(asm.ADDI, gA+asm.X(r), gA+asm.X(r), asm.Imm(4*steps))
 	}
-	t.Op(asm.SUBI, gK, gK, asm.Imm(steps))
 }
 
 // results stores the sums, added to what is there if the arguments say so.
 func (t *tile) results() {
+	if t.format.InPairs() {
+		t.takeApart()
+	}
 	if t.format == GemmSigned {
 		for v := range gemmVectors {
 			t.Op(asm.SHL4S, t.column(v), t.column(v), asm.Imm(7))
@@ -257,7 +350,7 @@ func (t *tile) results() {
 func (t *tile) eachRow(f func(r, v int)) {
 	t.Op(asm.ORR, gRow, asm.ZR, gC)
 	for r := range t.rows {
-		for v := range gemmVectors {
+		for v := range t.cols() / wide {
 			f(r, v)
 		}
 		t.Op(asm.ADD, gRow, gRow, gLDC)
