@@ -39,6 +39,7 @@ const (
 	avx512
 	avx512BF16
 	avx512VNNI
+	neonMatrix // arm64 with matrix instructions of bytes and of bf16
 )
 
 // Runs tells whether this processor runs what is changed.
@@ -53,6 +54,8 @@ func (d *Defect) Runs(has *cpuid.Features) bool {
 		return wide && has.AVX512BF16
 	case avx512VNNI:
 		return wide && has.AVX512VNNI
+	case neonMatrix:
+		return has.NEON && has.I8MM && has.BF16
 	}
 	return true
 }

@@ -149,4 +149,52 @@ var productDefects = []Defect{
 		New:     "i := (b.col0 - part.col0) / s.blockPanels * s.kBlocks",
 		Package: "internal/device/cpu", Run: "TestGemmPackedAgain", Needs: machineCode,
 	},
+	{
+		Name: "last-row-paired-with-itself", File: "internal/emit/arm64/gemm_pairs.go",
+		Old:     "if 2*pair+1 < t.rows {",
+		New:     "if 2*pair+2 < t.rows {",
+		Package: "internal/emit/arm64", Run: "TestGemm", Needs: neonMatrix,
+	},
+	{
+		Name: "last-step-of-rows-read-too-far", File: "internal/emit/arm64/gemm_pairs.go",
+		Old:     "load(asm.LDRVS)",
+		New:     "load(asm.LDRVD)",
+		Package: "internal/emit/arm64", Run: "TestGemm|TestBF16Tiles", Needs: neonMatrix,
+	},
+	{
+		Name: "last-step-of-columns-dropped", File: "internal/emit/arm64/gemm_pairs.go",
+		Old:     "a.Op(asm.CBZ, k, end)",
+		New:     "a.Op(asm.B, end)",
+		Package: "internal/emit/arm64", Run: "TestGemm", Needs: neonMatrix,
+	},
+	{
+		Name: "step-filled-up-with-the-row-before", File: "internal/emit/arm64/gemm_pairs.go",
+		Old:     "a.Op(asm.MOVI0, y)",
+		New:     "a.Op(asm.ORR16B, y, x, x)",
+		Package: "internal/emit/arm64", Run: "TestGemm|TestBF16Tiles", Needs: neonMatrix,
+	},
+	{
+		Name: "squares-taken-apart-by-columns", File: "internal/emit/arm64/gemm_pairs.go",
+		Old:     "t.Op(asm.ZIP22D, y, x, y)",
+		New:     "t.Op(asm.ZIP22D, y, y, x)",
+		Package: "internal/emit/arm64", Run: "TestGemm", Needs: neonMatrix,
+	},
+	{
+		Name: "unsigned-bytes-as-signed", File: "internal/emit/arm64/gemm.go",
+		Old:     "t.multiply, t.add = asm.USMMLA, asm.ADD4S",
+		New:     "t.multiply, t.add = asm.SMMLA, asm.ADD4S",
+		Package: "internal/emit/arm64", Run: "TestGemm|TestByteSumsWrap", Needs: neonMatrix,
+	},
+	{
+		Name: "block-of-k-of-joined-columns", File: "internal/device/cpu/gemm_neon.go",
+		Old:     "y[arm64.PairedBytes(k0)/4:]",
+		New:     "y[:]",
+		Package: "internal/device/cpu", Run: "TestLongByteProducts", Needs: neonMatrix,
+	},
+	{
+		Name: "weights-packed-for-other-instructions", File: "internal/device/cpu/gemm_generic.go",
+		Old:     `layout = fmt.Sprint("neon ", tiles)`,
+		New:     `layout = fmt.Sprint("neon ", k.format)`,
+		Package: "internal/device/cpu", Run: "TestShortProducts", Needs: neonMatrix,
+	},
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
@@ -326,24 +327,46 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 }
 
 // shortDevices are a device for each instruction set of this machine and, where
-// they have instructions for bytes or bf16, as many without.
+// they have instructions for bytes or bf16, as many without; of arm64 one without
+// matrix instructions, and one without dot products too.
 func shortDevices(tb testing.TB) []*Device {
 	all := withSlow(tb)
 	for _, d := range machines(tb) {
 		formats := []x86.GemmFormat{x86.GemmBF16, x86.GemmBytes}
 		has := func(f x86.GemmFormat) bool { return x86.HasGemm(d.target(), f, &d.has) }
-		switch {
-		case d.isa == NEON && d.has.I8MM:
-			d.has.I8MM = false
-		case d.isa == NEON && d.has.DotProd:
-			d.has.DotProd = false
-		case d.isa == Generic || d.isa == NEON || !slices.ContainsFunc(formats, has):
+		if d.isa == Generic || d.isa == NEON || !slices.ContainsFunc(formats, has) {
 			continue
 		}
 		d.has.AVX512VNNI, d.has.AVX512BF16, d.has.AVXVNNI = false, false, false
 		all = append(all, d)
 	}
-	return all
+	all = append(all, onNEON(tb, func(has *cpuid.Features) bool {
+		found := has.I8MM || has.BF16
+		has.I8MM, has.BF16 = false, false
+		return found
+	})...)
+	return append(all, onNEON(tb, func(has *cpuid.Features) bool {
+		found := has.DotProd
+		has.I8MM, has.BF16, has.DotProd = false, false, false
+		return found
+	})...)
+}
+
+// onNEON is a device of an arm64 processor that lacks what without takes away;
+// none where it takes nothing.
+func onNEON(tb testing.TB, without func(*cpuid.Features) bool) []*Device {
+	if host := cpuid.Host(); !host.NEON {
+		return nil
+	}
+	d, err := New(Options{ISA: NEON})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = d.Close() })
+	if !without(&d.has) {
+		return nil
+	}
+	return []*Device{d}
 }
 
 func (t *gemmTest) check(tb testing.TB, name string, got, want [][]byte) {
