@@ -195,6 +195,6 @@ var productDefects = []Defect{
 		Name: "weights-packed-for-other-instructions", File: "internal/device/cpu/gemm_generic.go",
 		Old:     `layout = fmt.Sprint("neon ", tiles)`,
 		New:     `layout = fmt.Sprint("neon ", k.format)`,
-		Package: "internal/device/cpu", Run: "TestShortProducts", Needs: neonMatrix,
+		Package: "internal/device/cpu", Run: "TestGemmPacksOfAllDevices", Needs: neonMatrix,
 	},
 }

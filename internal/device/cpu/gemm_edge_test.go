@@ -173,6 +173,19 @@ func TestGemmSharedPack(t *testing.T) {
 	}
 }
 
+// A weight is packed apart for instructions that want it in another order.
+func TestGemmPacksOfAllDevices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, dtype := range []string{"bf16", "int8"} {
+		test := gemmCase{size: gemmSize{1, 5, 40, 27}, x: "plain", y: "plain", out: "plain", const_: true, ints: true, dtype: dtype}.build(rng)
+		test.weights = map[int]*buffer{1: makeBuffer(test.data[1], nil)}
+		want := test.reference(t)
+		for _, d := range shortDevices(t) {
+			test.check(t, fmt.Sprintf("%s %v %+v", dtype, d.isa, d.has), test.run(t, d, test.compile(t, d), 1, false), want)
+		}
+	}
+}
+
 // Every element belongs to one task, whatever the sizes and the workers.
 func TestGemmPlan(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
