@@ -10,9 +10,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // shortCase is a program that multiplies numbers of a short format: bytes or
@@ -260,6 +263,27 @@ func TestShortProductsAreOneKernel(t *testing.T) {
 				t.Errorf("%v, %v: %d kernels, of which %v are not machine code", d.isa, c, info.Kernels, info.Generic)
 			}
 			_ = m.Close()
+		}
+	}
+}
+
+// What products of arm64 take of what a processor has.
+func TestNEONFormats(t *testing.T) {
+	for _, c := range []struct {
+		has         cpuid.Features
+		bytes, bf16 arm64.GemmFormat
+	}{
+		{cpuid.Features{DotProd: true, I8MM: true, BF16: true}, arm64.GemmBytes, arm64.GemmBF16},
+		{cpuid.Features{DotProd: true, I8MM: true}, arm64.GemmBytes, arm64.GemmF32},
+		{cpuid.Features{DotProd: true, BF16: true}, arm64.GemmSigned, arm64.GemmBF16},
+		{cpuid.Features{DotProd: true}, arm64.GemmSigned, arm64.GemmF32},
+		{cpuid.Features{}, arm64.GemmF32, arm64.GemmF32},
+	} {
+		for format, want := range map[template.Format]arm64.GemmFormat{template.Bytes: c.bytes, template.BF16: c.bf16, template.Single: arm64.GemmF32} {
+			packed, got := neonFormat(format, &c.has)
+			if got != want || (packed == template.Single) != (want == arm64.GemmF32) {
+				t.Errorf("%+v: %v by %v, packed as %v; want %v", c.has, format, got, packed, want)
+			}
 		}
 	}
 }
