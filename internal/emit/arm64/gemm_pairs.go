@@ -9,13 +9,12 @@ import (
 // Products in pairs: USMMLA and BFMMLA take 8 bytes, two lanes, of each of two rows
 // of A and of two columns of B, and add to a square of four sums in one register.
 //
-// Cores from Neoverse N2 and V1 on begin two or four a cycle and add to the same sums
-// again four or five cycles later, less where one follows another of its kind: 16
-// squares keep two a cycle busy. Of 8 rows x 8 columns a step loads four registers of
-// A and four of B for 16 instructions, so that two loads a cycle are half of what
-// there is time for. Fewer rows have more columns, for 16 squares but of 5 and 6
-// rows, which have 12. The 16 registers that squares leave hold operands of two
-// steps, for cores that do not rename them.
+// A core that begins two a cycle, and adds to the same sums again up to five cycles
+// later, needs ten squares to be busy: there are 16. Of 8 rows x 8 columns a step
+// loads four registers of A and four of B for 16 instructions, and so one a cycle.
+// Fewer rows have more columns, for 16 squares but of 5 and 6 rows, which have 12. The
+// 16 registers that squares leave hold operands of two steps, for cores that do not
+// rename them.
 //
 // Rows of A are joined once a call, in memory that stays in the first cache for all
 // panels: joined in each panel of 8 columns they would cost two ZIPs beside eight
