@@ -163,7 +163,7 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "last-step-of-columns-dropped", File: "internal/emit/arm64/gemm_pairs.go",
-		Old:     "a.Op(asm.CBZ, k, end)",
+		Old:     "a.Op(asm.CBZ, jK, end)",
 		New:     "a.Op(asm.B, end)",
 		Package: "internal/emit/arm64", Run: "TestGemm", Needs: neonMatrix,
 	},

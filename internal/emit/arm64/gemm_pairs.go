@@ -58,67 +58,70 @@ type JoinArgs struct {
 	Blocks       uintptr // at least 1
 }
 
-// newJoin emits that kernel.
-func newJoin() *asm.Asm {
-	const (
-		from, to, ldFrom, ldTo, k, blocks = asm.X(1), asm.X(2), asm.X(3), asm.X(4), asm.X(5), asm.X(6)
+// Registers of that kernel.
+const (
+	jFrom, jTo, jLDFrom, jLDTo, jK, jBlocks = asm.X(1), asm.X(2), asm.X(3), asm.X(4), asm.X(5), asm.X(6)
 
-		row, next, dst, left = asm.X(7), asm.X(8), asm.X(9), asm.X(10)
-	)
+	jRow, jNext, jBlock, jLeft = asm.X(7), asm.X(8), asm.X(9), asm.X(10)
+)
+
+// newJoin emits it.
+func newJoin() *asm.Asm {
 	a := asm.New()
 	var g JoinArgs
 	for _, l := range []struct {
 		reg   asm.X
 		field uintptr
 	}{
-		{from, unsafe.Offsetof(g.From)}, {to, unsafe.Offsetof(g.To)}, {ldFrom, unsafe.Offsetof(g.LDFrom)},
-		{ldTo, unsafe.Offsetof(g.LDTo)}, {k, unsafe.Offsetof(g.K)}, {blocks, unsafe.Offsetof(g.Blocks)},
+		{jFrom, unsafe.Offsetof(g.From)}, {jTo, unsafe.Offsetof(g.To)}, {jLDFrom, unsafe.Offsetof(g.LDFrom)},
+		{jLDTo, unsafe.Offsetof(g.LDTo)}, {jK, unsafe.Offsetof(g.K)}, {jBlocks, unsafe.Offsetof(g.Blocks)},
 	} {
 		a.Op(asm.LDR, l.reg, asm.Ptr(argsReg, int(l.field)))
 	}
-	// step joins two rows in all blocks, or the last one with zeros.
-	step := func(second bool) {
-		a.Op(asm.ORR, row, asm.ZR, from)
-		a.Op(asm.ADD, next, from, ldFrom)
-		a.Op(asm.ORR, dst, asm.ZR, to)
-		a.Op(asm.ORR, left, asm.ZR, blocks)
-		block := a.Here()
-		for i := range 2 {
-			x, y := asm.V(2*i), asm.V(2*i+1)
-			a.Op(asm.LDRVQ, x, asm.Ptr(row, 16*i))
-			if second {
-				a.Op(asm.LDRVQ, y, asm.Ptr(next, 16*i))
-			} else {
-				a.Op(asm.MOVI0, y)
-			}
-			a.Op(asm.ZIP14S, x+4, x, y)
-			a.Op(asm.ZIP24S, y+4, x, y)
-			a.Op(asm.STRVQ, x+4, asm.Ptr(dst, 32*i))
-			a.Op(asm.STRVQ, y+4, asm.Ptr(dst, 32*i+16))
-		}
-		a.Op(asm.ADDI, row, row, asm.Imm(4*PairBlock))
-		a.Op(asm.ADDI, next, next, asm.Imm(4*PairBlock))
-		a.Op(asm.ADD, dst, dst, ldTo)
-		a.Op(asm.SUBI, left, left, asm.Imm(1))
-		a.Op(asm.CBNZ, left, block)
-	}
 	last, end := a.NewLabel(), a.NewLabel()
-	a.Op(asm.CMPI, k, asm.Imm(2))
+	a.Op(asm.CMPI, jK, asm.Imm(2))
 	a.Op(asm.BCOND, asm.LT, last)
 	both := a.Here()
-	step(true)
-	a.Op(asm.ADD, from, from, ldFrom)
-	a.Op(asm.ADD, from, from, ldFrom)
-	a.Op(asm.ADDI, to, to, asm.Imm(pairBytes))
-	a.Op(asm.SUBI, k, k, asm.Imm(2))
-	a.Op(asm.CMPI, k, asm.Imm(2))
+	joinStep(a, true)
+	a.Op(asm.ADD, jFrom, jFrom, jLDFrom)
+	a.Op(asm.ADD, jFrom, jFrom, jLDFrom)
+	a.Op(asm.ADDI, jTo, jTo, asm.Imm(pairBytes))
+	a.Op(asm.SUBI, jK, jK, asm.Imm(2))
+	a.Op(asm.CMPI, jK, asm.Imm(2))
 	a.Op(asm.BCOND, asm.GE, both)
 	a.Bind(last)
-	a.Op(asm.CBZ, k, end)
-	step(false)
+	a.Op(asm.CBZ, jK, end)
+	joinStep(a, false)
 	a.Bind(end)
 	a.Op(asm.RET)
 	return a
+}
+
+// joinStep joins two rows in all blocks, or the last one with zeros.
+func joinStep(a *asm.Asm, second bool) {
+	a.Op(asm.ORR, jRow, asm.ZR, jFrom)
+	a.Op(asm.ADD, jNext, jFrom, jLDFrom)
+	a.Op(asm.ORR, jBlock, asm.ZR, jTo)
+	a.Op(asm.ORR, jLeft, asm.ZR, jBlocks)
+	block := a.Here()
+	for i := range 2 {
+		x, y := asm.V(2*i), asm.V(2*i+1)
+		a.Op(asm.LDRVQ, x, asm.Ptr(jRow, 16*i))
+		if second {
+			a.Op(asm.LDRVQ, y, asm.Ptr(jNext, 16*i))
+		} else {
+			a.Op(asm.MOVI0, y)
+		}
+		a.Op(asm.ZIP14S, x+4, x, y)
+		a.Op(asm.ZIP24S, y+4, x, y)
+		a.Op(asm.STRVQ, x+4, asm.Ptr(jBlock, 32*i))
+		a.Op(asm.STRVQ, y+4, asm.Ptr(jBlock, 32*i+16))
+	}
+	a.Op(asm.ADDI, jRow, jRow, asm.Imm(4*PairBlock))
+	a.Op(asm.ADDI, jNext, jNext, asm.Imm(4*PairBlock))
+	a.Op(asm.ADD, jBlock, jBlock, jLDTo)
+	a.Op(asm.SUBI, jLeft, jLeft, asm.Imm(1))
+	a.Op(asm.CBNZ, jLeft, block)
 }
 
 func (t *tile) pairs() int { return (t.rows + 1) / 2 }
