@@ -2,19 +2,20 @@ package loop
 
 import "github.com/sinterml/sinter/internal/ir"
 
-// MoveBits turns the f16 and bf16 of a kernel that does no arithmetic on them
-// into u16: targets that widen floats when they load them would otherwise make
-// signalling NaNs quiet. Other kernels come back as they are.
+// MoveBits turns what a kernel only moves, and does no arithmetic on, into
+// integers of the same width: so kernels that move other types are the same, and
+// targets that widen floats when they load them do not make signalling NaNs quiet.
+// Kernels that only compute come back as they are.
 func MoveBits(k *Kernel) *Kernel {
-	found, arithmetic := false, false
-	k.WalkExprs(func(e *Expr) {
-		found = found || narrow(e.DType)
-		arithmetic = arithmetic || !movesBits(e)
-	})
-	locals := false
-	walkLocals(k.Body, func(l *Local) { locals = locals || narrow(l.DType) })
-	if !found || arithmetic || locals {
+	moved := movedTypes(k)
+	if len(moved) == 0 {
 		return k
+	}
+	asBits := func(d ir.DType) ir.DType {
+		if moved[d] {
+			return sameBits[d]
+		}
+		return d
 	}
 	params := append([]Param(nil), k.Params...)
 	for i := range params {
@@ -24,7 +25,7 @@ func MoveBits(k *Kernel) *Kernel {
 		if e.Kind == KindApply && e.Op == ir.Bitcast && asBits(e.DType) == e.Args[0].DType {
 			return e.Args[0]
 		}
-		if !narrow(e.DType) {
+		if !moved[e.DType] {
 			return e
 		}
 		c := *e
@@ -34,29 +35,34 @@ func MoveBits(k *Kernel) *Kernel {
 	return &Kernel{Name: k.Name, Params: params, Slots: k.Slots, Body: body}
 }
 
-func narrow(d ir.DType) bool { return d == ir.F16 || d == ir.BF16 }
-
-func asBits(d ir.DType) ir.DType {
-	if narrow(d) {
-		return ir.U16
-	}
-	return d
+// sameBits are the integers that stand for other types. A bool stays, as it may be
+// a condition, and an i64, as indices are.
+var sameBits = map[ir.DType]ir.DType{
+	ir.I8:  ir.U8,
+	ir.I16: ir.U16, ir.F16: ir.U16, ir.BF16: ir.U16,
+	ir.I32: ir.U32, ir.F32: ir.U32,
+	ir.U64: ir.I64, ir.F64: ir.I64,
 }
 
-// movesBits tells whether e computes nothing from a narrow float.
-func movesBits(e *Expr) bool {
-	if e.Kind != KindApply || e.Op == ir.Where || e.Op == ir.Bitcast {
-		return true
-	}
-	if narrow(e.DType) {
-		return false
-	}
-	for _, a := range e.Args {
-		if narrow(a.DType) {
-			return false
+// movedTypes are those of sameBits in a kernel of which all values are only moved.
+func movedTypes(k *Kernel) map[ir.DType]bool {
+	moved := map[ir.DType]bool{}
+	for _, p := range k.Params {
+		if sameBits[p.DType] != ir.NoType {
+			moved[p.DType] = true
 		}
 	}
-	return true
+	k.WalkExprs(func(e *Expr) {
+		if e.Kind != KindApply || e.Op == ir.Where || e.Op == ir.Bitcast {
+			return
+		}
+		delete(moved, e.DType)
+		for _, a := range e.Args {
+			delete(moved, a.DType)
+		}
+	})
+	walkLocals(k.Body, func(l *Local) { delete(moved, l.DType) })
+	return moved
 }
 
 // walkLocals visits the local of every statement that has one.

@@ -44,7 +44,7 @@ var unitDefects = []Defect{
 			second`, `		if !depthFirst {
 			second`),
 	productDefect("tf32-unasked", "tensor.go", `	case g.TF32 && t.SM >= 80:`, `	case ct == ir.F32 && t.SM >= 80:`),
-	{Name: "tf32-shares-a-kernel", File: "internal/device/launch/compile.go", Old: `fmt.Sprint(of.how(), of.shares, work)`, New: `fmt.Sprint(of.shares, work)`, Package: "internal/emit/ptx", Run: "TestTF32"},
+	{Name: "tf32-shares-a-kernel", File: "internal/device/launch/compile.go", Old: `fmt.Sprint(k.how(), k.shares, &bare)`, New: `fmt.Sprint(k.shares, &bare)`, Package: "internal/emit/ptx", Run: "TestTF32"},
 }
 
 func productDefect(name, file, before, after string) Defect {

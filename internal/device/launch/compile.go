@@ -150,7 +150,7 @@ func (w *source) functions(p *schedule.Plan) ([]*function, error) {
 			return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
 		of := kernelWork{Kernel: k, loops: work, shares: p.Shares(k)}
-		text := fmt.Sprint(of.how(), of.shares, work)
+		text := of.text()
 		f := w.made[text]
 		if f == nil {
 			name := fmt.Sprintf("k%d_%s", len(w.order), k.Name)
@@ -174,6 +174,14 @@ type kernelWork struct {
 	*schedule.Kernel
 	loops  *loop.Kernel
 	shares []bool // of each param, see entry.Kernel.Shares
+}
+
+// text is equal for kernels that are one function: those that move values of the
+// same width are, under any name.
+func (k kernelWork) text() string {
+	bare := *loop.MoveBits(k.loops)
+	bare.Name = ""
+	return fmt.Sprint(k.how(), k.shares, &bare)
 }
 
 // entry makes the entry point.
