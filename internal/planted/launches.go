@@ -27,6 +27,30 @@ var launchDefects = []Defect{
 		Package: "internal/device/launch", Run: "TestTuningInPlace",
 	},
 	{
+		Name: "number-of-another-kernel", File: "internal/emit/cstyle/together.go",
+		Old:     "Number: n}",
+		New:     "Number: 0}",
+		Package: "internal/emit/cstyle", Run: "TestTogether",
+	},
+	{
+		Name: "kernels-of-other-pointers-together", File: "internal/emit/cstyle/together.go",
+		Old:     `fmt.Fprint(&b, " ", pointer(a) != "")`,
+		New:     `fmt.Fprint(&b, " ", a == "")`,
+		Package: "internal/emit/cstyle", Run: "TestTogether",
+	},
+	{
+		Name: "operands-moved-as-bits", File: "internal/loop/movebits.go",
+		Old:     "\t\t\tdelete(moved, a.DType)\n",
+		New:     "\t\t\t_ = a\n",
+		Package: "internal/loop", Run: "TestMoveBits",
+	},
+	{
+		Name: "moves-of-other-types-apart", File: "internal/device/launch/compile.go",
+		Old:     "bare := *loop.MoveBits(k.loops)",
+		New:     "bare := *k.loops",
+		Package: "internal/device/launch", Run: "TestMovedAlike",
+	},
+	{
 		Name: "copy-not-waited-for-opencl", File: "internal/device/opencl/backend.go",
 		Old:     "return errors.Join(enqueue(q), q.Finish())",
 		New:     "return enqueue(q)",

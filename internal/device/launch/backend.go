@@ -53,9 +53,10 @@ type Memory interface{ Close() error }
 
 // Code is a program as a Backend writes it.
 type Code struct {
-	Text   string        // for people, and for drivers that take text
-	Binary []byte        // for drivers that do not
-	Args   [][]entry.Arg // of each kernel
+	Text   string                  // for people, and for drivers that take text
+	Binary []byte                  // for drivers that do not
+	Args   [][]entry.Arg           // of each kernel
+	Shared map[string]entry.Member // by Kernel.Entry, for the Backend itself: those that have no entry point of their own
 }
 
 // Program is Code that was compiled.

@@ -111,7 +111,7 @@ func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &launch.Code{Text: p.Source, Args: p.Args}, nil
+	return &launch.Code{Text: p.Source, Args: p.Args, Shared: p.Shared}, nil
 }
 
 func (b *backend) Build(c *launch.Code) (launch.Program, error) {
@@ -119,7 +119,7 @@ func (b *backend) Build(c *launch.Code) (launch.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{b, p}, nil
+	return &program{b, p, c.Shared}, nil
 }
 
 // Identity is that of compiled programs.
@@ -130,17 +130,34 @@ func (b *backend) Identity() []string {
 
 func (b *backend) Compiled(p launch.Program) ([]byte, error) { return p.(*program).Binary() }
 
-func (b *backend) Restore(_ *launch.Code, compiled []byte) (launch.Program, error) {
+func (b *backend) Restore(c *launch.Code, compiled []byte) (launch.Program, error) {
 	p, err := b.context.BuildBinary(compiled, b.options)
 	if err != nil {
 		return nil, err
 	}
-	return &program{b, p}, nil
+	return &program{b, p, c.Shared}, nil
 }
 
 type program struct {
 	backend *backend
 	*cl.Program
+	shared map[string]entry.Member
+}
+
+// kernel makes the driver's object of a launch.
+func (p *program) kernel(l launch.Launch) (*cl.Kernel, error) {
+	s, is := p.shared[l.Kernel.Entry]
+	if !is {
+		return p.Kernel(l.Kernel.Entry)
+	}
+	k, err := p.Kernel(s.Of)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.SetInt64(len(l.Args), int64(s.Number)); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
 }
 
 // recording is a kernel of the driver for each launch, which keeps its
@@ -154,7 +171,7 @@ type recording struct {
 func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
 	r := &recording{backend: p.backend}
 	for _, l := range launches {
-		k, err := p.Kernel(l.Kernel.Entry)
+		k, err := p.kernel(l)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}

@@ -18,7 +18,7 @@ type writer struct {
 	b      strings.Builder
 	err    error
 	indent string
-	foot   string         // what stands behind the body
+	call   *call          // of the work, where that stands apart
 	names  map[any]string // of variables and locals
 	taken  map[string]bool
 	params []string
@@ -72,8 +72,9 @@ func (w *writer) size(d ir.Dim) string {
 	return fmt.Sprint("d", len(w.sizes)-1)
 }
 
-// write gives the text and the arguments of k.
-func (s *Style) write(k *entry.Kernel) (string, []entry.Arg, error) {
+// write gives the text and the arguments of k, and what calls it if that is not
+// in the text.
+func (s *Style) write(k *entry.Kernel) (string, []entry.Arg, *call, error) {
 	w := &writer{Style: s, k: k, indent: "\t", names: map[any]string{}, taken: map[string]bool{}, groups: k.Groups()}
 	w.alone = !w.groups
 	for i := range k.Work.Params {
@@ -93,7 +94,7 @@ func (s *Style) write(k *entry.Kernel) (string, []entry.Arg, error) {
 	w.b.Reset()
 	args := k.Args(w.sizes)
 	w.head(args)
-	return w.b.String() + body + w.foot + "}\n", args, w.err
+	return w.b.String() + body + "}\n", args, w.call, w.err
 }
 
 // top writes the iterations of the Global loop that a worker does, or all of a

@@ -75,7 +75,7 @@ func (w *writer) pointer(a entry.Arg) string {
 }
 
 // oneByOne is a signature with the arguments as they come. Where work stands
-// apart it is that of the function, and the entry point follows.
+// apart it is that of the function, which an entry point calls.
 func (w *writer) oneByOne(args []entry.Arg, buffers, numbers []string) {
 	var list []string
 	for _, a := range args {
@@ -85,16 +85,12 @@ func (w *writer) oneByOne(args []entry.Arg, buffers, numbers []string) {
 		}
 		list, numbers = append(list, "const "+w.Types[ir.I64]+" "+numbers[0]), numbers[1:]
 	}
-	entry := fmt.Sprintf("%s %s(%s) {\n", w.entry(), w.k.Entry, strings.Join(list, ", "))
 	if !w.apart() {
-		w.b.WriteString(entry)
+		fmt.Fprintf(&w.b, "%s %s(%s) {\n", w.entry(), w.k.Entry, strings.Join(list, ", "))
 		return
 	}
 	fmt.Fprintf(&w.b, "%s work_%s(%s, const %s worker) {\n", w.Apart, w.k.Entry, strings.Join(list, ", "), w.Types[ir.I64])
-	for i, a := range list {
-		list[i] = a[strings.LastIndexAny(a, " *")+1:]
-	}
-	w.foot = fmt.Sprintf("}\n%s\twork_%s(%s, %s);\n", entry, w.k.Entry, strings.Join(list, ", "), w.Work)
+	w.call = &call{kernel: w.k.Entry, begin: w.entry(), args: list}
 }
 
 // apart tells whether a function of its own does the work of the entry point: in

@@ -21,8 +21,9 @@ type Style struct {
 	// and before its name, and what before memory that a group shares.
 	Entry, Helper, Global, Restrict, Shared string
 	// Apart, if set, is what a function begins with that does the work of an entry
-	// point.
-	Apart string
+	// point. Together is how many such functions share one at most.
+	Apart    string
+	Together int
 	// Slots, if not 0, is how many things an entry point may be given: buffers,
 	// and all numbers as one. Places are params that the language fills in.
 	Slots  int
@@ -66,10 +67,11 @@ var OpenCL = &Style{
 
 // OpenCLForProcessor is OpenCL whose entry points call functions. Of an entry
 // point PoCL makes three, with the arguments in different places, and would
-// compile all work three times.
+// compile all work three times. It reads the program again for each, and links
+// it: half of the time that a short kernel takes, so functions share them.
 var OpenCLForProcessor = forProcessor(*OpenCL)
 
 func forProcessor(s Style) *Style {
-	s.Apart = "static __attribute__((noinline)) void"
+	s.Apart, s.Together = "static __attribute__((noinline)) void", 16
 	return &s
 }

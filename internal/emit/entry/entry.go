@@ -76,6 +76,13 @@ func expanded(e *loop.Expr) *loop.Expr {
 	return k.Body[0].(*loop.Set).Value
 }
 
+// Member is a kernel that shares an entry point with others: one that gets, behind
+// the arguments, the number of the kernel that is meant, an i64.
+type Member struct {
+	Of     string // the entry point
+	Number int
+}
+
 // Arg is one argument of an entry point.
 type Arg struct {
 	Kind  ArgKind

@@ -124,6 +124,7 @@ static __attribute__((noinline)) void work_product_cpu(__global const float *res
 		}
 	}
 }
+
 __kernel void product_cpu(__global const float *restrict p0, const long o1, __global const char *restrict p1, const long o2, __global float *restrict p2, const long o3, __global float *restrict p3, const long o4, const long s3, const long d0, const long start, const long end, const long chunk, const long rows) {
 	work_product_cpu(p0, o1, p1, o2, p2, o3, p3, o4, s3, d0, start, end, chunk, rows, get_global_id(0));
 }

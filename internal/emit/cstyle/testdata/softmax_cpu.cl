@@ -109,6 +109,7 @@ static __attribute__((noinline)) void work_softmax_cpu(__global const float *res
 		}
 	}
 }
+
 __kernel void softmax_cpu(__global const float *restrict p0, const long o1, __global const int *restrict p1, const long o2, __global ushort *restrict p3, const long o4, __global float *restrict p4, const long o5, const long s4, __global int *restrict status, const long o0, const long d0, const long start, const long end, const long chunk) {
 	work_softmax_cpu(p0, o1, p1, o2, p3, o4, p4, o5, s4, status, o0, d0, start, end, chunk, get_global_id(0));
 }
