@@ -50,7 +50,7 @@ type Bound struct {
 	Env     ir.Env   // values of the graph's symbols
 	Leaves  []Buffer // by number in Graph.Leaves; none is written but those that are outputs too
 	Outputs []Buffer // by number in Graph.Outputs, of the right size, distinct from all leaves but as Info.InPlace says
-	Record  Recorder // nil: the run is not timed; a device that cannot ignores it
+	Record  Recorder // nil: the run is not timed; else the device is a Timer
 	Tune    *Tuning  // nil: as always; else the device is a Tuner
 }
 

@@ -31,7 +31,8 @@ type Device struct {
 	rules   *keep.Rules[result]
 	uses    device.Uses // of the backend, by what is under way
 
-	tuned atomic.Pointer[tune.Store]
+	tuned  atomic.Pointer[tune.Store]
+	clocks clocks
 
 	mu      sync.Mutex
 	memory  accounts

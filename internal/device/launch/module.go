@@ -106,11 +106,15 @@ func (d *Device) Submit(ctx context.Context, b *device.Bound) (device.Event, err
 
 // attempt runs b.
 func (m *module) attempt(ctx context.Context, b *device.Bound) (device.Event, error) {
-	s, err := m.session(b.Env)
+	t, err := m.timing(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return done{m.run(ctx, s, b)}, nil
+	s, err := m.session(b.Env, t.apart())
+	if err != nil {
+		return nil, err
+	}
+	return done{m.run(ctx, s, b, t)}, nil
 }
 
 // RunBytes are those of a session.
@@ -135,12 +139,12 @@ func (m *module) RunBytes(env ir.Env) (int64, error) {
 }
 
 // run runs the program once.
-func (m *module) run(ctx context.Context, s *session, b *device.Bound) (err error) {
+func (m *module) run(ctx context.Context, s *session, b *device.Bound, t *timed) (err error) {
 	s.hold(b)
 	if b.Tune != nil {
 		err = s.tune(ctx, b)
 	} else {
-		err = s.run(ctx, b)
+		err = s.run(ctx, b, t)
 	}
 	err = errors.Join(err, s.letGo())
 	var division *device.DivisionError
@@ -155,11 +159,12 @@ func (m *module) run(ctx context.Context, s *session, b *device.Bound) (err erro
 	return err
 }
 
-// session takes an idle one for these sizes or makes one.
-func (m *module) session(env ir.Env) (*session, error) {
+// session takes an idle one for these sizes or makes one, for runs of each kernel
+// by itself or of all together.
+func (m *module) session(env ir.Env, apart bool) (*session, error) {
 	m.mu.Lock()
 	for i, s := range m.idle {
-		if sameSizes(s.env, env) {
+		if s.apart == apart && sameSizes(s.env, env) {
 			m.idle = append(m.idle[:i], m.idle[i+1:]...)
 			m.mu.Unlock()
 			m.device.rest(-s.held)
@@ -170,7 +175,7 @@ func (m *module) session(env ir.Env) (*session, error) {
 	if err := m.conditions.Sizes(env); err != nil {
 		return nil, err
 	}
-	return m.newSession(env)
+	return m.newSession(env, apart)
 }
 
 func sameSizes(a, b ir.Env) bool {

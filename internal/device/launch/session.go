@@ -25,7 +25,9 @@ type session struct {
 	sizes   []int   // bytes of each buffer of the plan
 	places  []place // of each buffer of the plan
 	kernels []boundKernel
+	apart   bool    // each kernel is a phase, so that the host can time it
 	phases  []phase // in order, of the kernels that have something to do
+	checked int     // the phase behind which the status words are read
 	arena   Memory
 	slab    Memory
 	status  Memory // words of all kernels
@@ -44,12 +46,14 @@ type place struct {
 	offset, size int // bytes
 }
 
-// phase is kernels that run together. The last one cannot fail, and writes new
-// values of variables over old ones; where kernels before have checks it comes
+// phase is kernels that run together. Those that commit cannot fail, and write new
+// values of variables over old ones; where kernels before have checks they come
 // behind what these say.
 type phase struct {
 	Recording
 	launches []Launch
+	kernels  []int // of the plan, for each launch
+	commits  bool
 }
 
 // boundKernel is a kernel of the plan at the session's sizes.
@@ -62,8 +66,8 @@ type boundKernel struct {
 	mapped int64 // which of them are there, by bits
 }
 
-func (m *module) newSession(env ir.Env) (*session, error) {
-	s := &session{module: m, env: maps.Clone(env), sizes: make([]int, len(m.plan.Buffers)), places: make([]place, len(m.plan.Buffers)), results: make([]keep.Last[result], len(m.recipes))}
+func (m *module) newSession(env ir.Env, apart bool) (*session, error) {
+	s := &session{module: m, apart: apart, env: maps.Clone(env), sizes: make([]int, len(m.plan.Buffers)), places: make([]place, len(m.plan.Buffers)), results: make([]keep.Last[result], len(m.recipes))}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, s.end(false))
 	}
@@ -127,13 +131,14 @@ func (s *session) bindKernels(kernels []int) error {
 		if err != nil {
 			return fmt.Errorf("kernel %s: %w", k.Name, err)
 		}
-		if i == m.plan.Commit && i > 0 && words > 0 {
-			s.phases = append(s.phases, phase{})
+		p := s.phaseOf(i == m.plan.Commit && i > 0 && words > 0)
+		if i < m.plan.Commit {
+			s.checked = len(s.phases) - 1
 		}
-		p := &s.phases[len(s.phases)-1]
 		b := boundKernel{phase: len(s.phases) - 1, launch: -1, words: words}
 		if x.workers > 0 {
 			b.launch, b.bound = len(p.launches), make([]Memory, len(f.args))
+			p.kernels, p.commits = append(p.kernels, i), i >= m.plan.Commit
 			p.launches = append(p.launches, Launch{Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
 		}
 		s.kernels[i], runs[i] = b, x
@@ -234,22 +239,26 @@ func (s *session) bindKernel(r Recording, f *function, b *boundKernel, x extent,
 	return nil
 }
 
-// run runs the program once.
-func (s *session) run(ctx context.Context, b *device.Bound) error {
+// phaseOf is the phase of the kernel that comes next.
+func (s *session) phaseOf(commits bool) *phase {
+	last := &s.phases[len(s.phases)-1]
+	if commits || s.apart && len(last.launches) > 0 {
+		s.phases = append(s.phases, phase{})
+		last = &s.phases[len(s.phases)-1]
+	}
+	return last
+}
+
+// run runs the program once, and times it if t is not nil.
+func (s *session) run(ctx context.Context, b *device.Bound, t *timed) error {
 	if err := s.bind(ctx, b); err != nil {
 		return err
 	}
-	for i, p := range s.phases {
-		last := i == len(s.phases)-1
-		checks := len(s.words) > 0 && i == 0 // what follows has none
-		var err error
-		if f, ok := p.Recording.(Fetcher); ok && checks {
-			err = f.RunAndRead(s.words, s.status)
-		} else if err = p.Run(); err == nil && checks {
-			err = s.module.device.backend.Read(s.words, s.status, 0)
-		}
-		if err != nil {
-			return s.lost(b, last, err)
+	for i := range s.phases {
+		p := &s.phases[i]
+		checks := len(s.words) > 0 && i == s.checked // what follows has none
+		if err := s.runPhase(p, checks, t); err != nil {
+			return s.lost(b, i, err)
 		}
 		if !checks {
 			continue
@@ -258,16 +267,36 @@ func (s *session) run(ctx context.Context, b *device.Bound) error {
 			return err
 		}
 	}
+	if t != nil {
+		s.record(b, t)
+	}
 	return nil
 }
 
-// lost says what an error of the driver means for variables. Where they are lost it
-// is no OutOfMemoryError: what was computed before does not stay.
-func (s *session) lost(b *device.Bound, last bool, err error) error {
+// runPhase runs a phase, and reads the status words behind it if they are to be
+// checked.
+func (s *session) runPhase(p *phase, checks bool, t *timed) error {
+	if f, ok := p.Recording.(Fetcher); ok && checks && t == nil {
+		return f.RunAndRead(s.words, s.status)
+	}
+	run := p.Run
+	if t != nil {
+		run = func() error { return t.run(p) }
+	}
+	if err := run(); err != nil || !checks {
+		return err
+	}
+	return s.module.device.backend.Read(s.words, s.status, 0)
+}
+
+// lost says what an error of the driver in a phase means for variables. Where they
+// are lost it is no OutOfMemoryError: what was computed before does not stay.
+func (s *session) lost(b *device.Bound, at int, err error) error {
 	refused := s.module.device.refused(0, err)
 	_, full := errors.AsType[*device.OutOfMemoryError](refused)
 	_, begun := errors.AsType[*begunError](err)
-	if !last || full && !begun {
+	begun = begun || at > 0 && s.phases[at-1].commits
+	if !s.phases[at].commits || full && !begun {
 		return refused // nothing that writes variables has begun
 	}
 	for o := range b.Outputs {

@@ -25,6 +25,7 @@ type simulated struct {
 	faults  []string // uses of memory in no order
 
 	slow   func(*entry.Kernel) time.Duration // how long a kernel takes at least
+	starts time.Duration                     // how long it takes to start a recording, and to hear of its end
 	refuse func(*entry.Kernel) bool          // it cannot be built
 	twist  func(*entry.Kernel, [][]byte)     // changes the buffers afterwards
 	lazy   func(*entry.Kernel) bool          // it does nothing
@@ -191,6 +192,7 @@ func (r *simulatedRecording) Run() error {
 		}
 	}
 	return r.program.of.on("Run", reads, writes, func() error {
+		time.Sleep(r.program.of.starts)
 		for i, l := range r.launches {
 			if err := r.run(l, r.args[i]); err != nil {
 				return err

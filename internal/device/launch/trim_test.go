@@ -56,7 +56,7 @@ func TestTrimKeepsProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := compiled.(*module)
-	s, err := m.newSession(nil)
+	s, err := m.newSession(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

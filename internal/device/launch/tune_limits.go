@@ -4,29 +4,48 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/tune"
 	"github.com/sinterml/sinter/internal/emit/entry"
-	"github.com/sinterml/sinter/internal/ir"
 )
 
 // limitsLast is how long limits are believed. A busy machine seems slower than it
 // is: of two measurements the faster counts.
 const limitsLast = time.Hour
 
-// limits are what the device can do at most: as kept, or measured now.
+// limits are what the device can do at most: as kept, or measured now and kept.
 func (d *Device) limits(ctx context.Context) (tune.Limits, error) {
-	store := d.tuned.Load()
-	kept := store.Limits()
-	if age := time.Since(kept.Measured); age >= 0 && age < limitsLast {
-		return kept, nil
-	}
-	l, err := d.measure(ctx)
-	if err != nil {
+	l, fresh, err := d.known(ctx)
+	if err != nil || !fresh {
 		return l, err
+	}
+	return l, d.tuned.Load().Add(ctx, l, nil)
+}
+
+// Limits are what the device can do at most: as kept, or measured now, and kept
+// where there is a place.
+func (d *Device) Limits(ctx context.Context) (tune.Limits, error) {
+	if !d.uses.Begin() {
+		return tune.Limits{}, device.ErrClosed
+	}
+	defer d.ended()
+	l, fresh, err := d.known(ctx)
+	if err == nil && fresh {
+		_ = d.tuned.Load().Add(ctx, l, nil) // else they are measured again the next time
+	}
+	return l, err
+}
+
+// known are the limits, which are fresh if they were measured now.
+func (d *Device) known(ctx context.Context) (l tune.Limits, fresh bool, err error) {
+	kept := d.tuned.Load().Limits()
+	if age := time.Since(kept.Measured); age >= 0 && age < limitsLast {
+		return kept, false, nil
+	}
+	if l, err = d.measure(ctx); err != nil {
+		return l, false, err
 	}
 	l.Rate = max(l.Rate, kept.Rate)
 	for i, b := range kept.Bandwidth {
@@ -34,11 +53,10 @@ func (d *Device) limits(ctx context.Context) (tune.Limits, error) {
 			l.Bandwidth[i].Rate = max(l.Bandwidth[i].Rate, b.Rate)
 		}
 	}
-	return l, store.Add(ctx, l, nil)
+	return l, true, nil
 }
 
 const (
-	limitRow = 1024 // elements of a row of what is measured
 	// footprints of copies, of both ends: from what any cache has to what few have.
 	leastFootprint, mostFootprint = 256 << 10, 64 << 20
 	limitRounds                   = 9
@@ -53,7 +71,7 @@ var chains = []struct{ links, rows int }{{16, 16}, {128, 2048}}
 func (d *Device) measure(ctx context.Context) (tune.Limits, error) {
 	l := tune.Limits{Measured: time.Now()}
 	for bytes := leastFootprint; bytes <= mostFootprint; bytes *= 4 {
-		seconds, _, err := d.best(ctx, copies, bytes/(2*4*limitRow))
+		seconds, _, err := d.best(ctx, copies, bytes/(2*4*specimenRow))
 		if err != nil {
 			return l, err
 		}
@@ -69,66 +87,14 @@ func (d *Device) measure(ctx context.Context) (tune.Limits, error) {
 	return l, nil
 }
 
-// copies doubles its input; multiplyAdds multiplies and adds it so often.
-func copies(b *ir.Builder, x *ir.Node) (*ir.Node, error) { return b.Add(ir.Add, ir.Attr{}, x, x) }
-
-func multiplyAdds(links int) func(b *ir.Builder, x *ir.Node) (*ir.Node, error) {
-	return func(b *ir.Builder, x *ir.Node) (*ir.Node, error) {
-		y := x
-		for range links {
-			product, err := b.Add(ir.Mul, ir.Attr{}, y, x)
-			if err != nil {
-				return nil, err
-			}
-			if y, err = b.Add(ir.Add, ir.Attr{}, product, x); err != nil {
-				return nil, err
-			}
-		}
-		return y, nil
-	}
-}
-
 // best is the shortest time of a graph over so many rows, however it is dealt
 // out, and what operations it has.
-func (d *Device) best(ctx context.Context, build func(*ir.Builder, *ir.Node) (*ir.Node, error), rows int) (seconds, operations float64, err error) {
-	b := ir.NewBuilder(nil)
-	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Static(rows, limitRow)}})
-	if err != nil {
-		return 0, 0, err
-	}
-	y, err := build(b, x)
-	if err != nil {
-		return 0, 0, err
-	}
-	compiled, err := d.CompileGraph(ctx, b.Finish(y), device.Options{NoOpt: []string{"tuning"}})
-	if err != nil {
-		return 0, 0, err
-	}
-	m := compiled.(*module)
-	defer func() { err = errors.Join(err, m.Close()) }()
-	s, err := m.newSession(nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, s.end(false)) }()
-	run := &device.Bound{Module: m}
-	for _, to := range []*[]device.Buffer{&run.Leaves, &run.Outputs} {
-		buf, err := d.newBuffer(4 * rows * limitRow)
-		if err != nil {
-			return 0, 0, err
-		}
-		defer func() { err = errors.Join(err, buf.Close()) }()
-		if err := d.backend.Write(buf.mem, 0, slices.Repeat([]byte{0, 0, 0, 63}, rows*limitRow)); err != nil { // 0.5
-			return 0, 0, err
-		}
-		*to = append(*to, buf)
-	}
-	if err := s.bind(ctx, run); err != nil {
-		return 0, 0, err
-	}
-	seconds, err = (&tuning{session: s, ctx: ctx}).shortest()
-	cost, costErr := m.plan.Kernels[0].Cost(nil)
-	return seconds, cost.Operations, errors.Join(err, costErr)
+func (d *Device) best(ctx context.Context, build builder, rows int) (seconds, operations float64, err error) {
+	operations, err = d.specimen(ctx, build, rows, func(s *session) (err error) {
+		seconds, err = (&tuning{session: s, ctx: ctx}).shortest()
+		return err
+	})
+	return seconds, operations, err
 }
 
 // shortest is the least time of the program's first kernel.

@@ -97,7 +97,18 @@ func compiled(t *testing.T, d *Device, noOpt ...string) *module {
 // run runs m and gives the bits of its result.
 func run(t *testing.T, m *module, ctx context.Context, ask *device.Tuning) ([]byte, error) {
 	t.Helper()
-	d := m.device
+	return runBound(t, &device.Bound{Module: m, Tune: ask}, ctx)
+}
+
+func runRecorded(t *testing.T, m *module, ctx context.Context, r device.Recorder) ([]byte, error) {
+	t.Helper()
+	return runBound(t, &device.Bound{Module: m, Record: r}, ctx)
+}
+
+// runBound runs the program that bound has, with memory of its own.
+func runBound(t *testing.T, bound *device.Bound, ctx context.Context) ([]byte, error) {
+	t.Helper()
+	d := bound.Module.(*module).device
 	x, err := d.newBuffer(4 * size * size)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +129,8 @@ func run(t *testing.T, m *module, ctx context.Context, ask *device.Tuning) ([]by
 	if err := d.backend.Write(x.mem, 0, values); err != nil {
 		t.Fatal(err)
 	}
-	event, err := d.Submit(ctx, &device.Bound{Module: m, Leaves: []device.Buffer{x}, Outputs: []device.Buffer{y}, Tune: ask})
+	bound.Leaves, bound.Outputs = []device.Buffer{x}, []device.Buffer{y}
+	event, err := d.Submit(ctx, bound)
 	if err == nil {
 		err = event.Wait(ctx)
 	}
