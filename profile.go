@@ -3,6 +3,7 @@ package sinter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // Profile collects how long each kernel takes, in all runs whose context comes
 // from WithProfile. The zero value is ready; it may collect from many
 // goroutines. Meanwhile CPU profiles of the process carry the labels "kernel"
-// and "number". Behind each run
+// and "number" for kernels of the cpu. Behind each run
 // it is counted what its kernels had to do, which takes longer than a small run.
 type Profile struct {
 	mu      sync.Mutex
@@ -34,6 +35,10 @@ type KernelProfile struct {
 	Name    string // of the operations it does
 	Runs    int
 	Time    time.Duration // of all runs
+	// Apart: the driver of the device has no clock, so that each kernel was started
+	// by itself and timed by the host, less the least that this takes. The time of
+	// one that takes a few microseconds is then of little worth.
+	Apart bool
 	// What all runs could not do without, zero where that is not known:
 	// Products are the multiplications and additions of matrix products, on
 	// numbers of Format (f32, bf16 or int8), Operations those and others of
@@ -45,8 +50,14 @@ type KernelProfile struct {
 
 type profileKey struct{}
 
-// WithProfile has p collect the runs of programs under the context. Devices
-// without a clock for kernels leave it empty; the cpu has one.
+// ErrNoClock is the error of runs under WithProfile on a device that cannot time
+// kernels: the referee, "interp". All others can.
+var ErrNoClock = errors.New("the device has no clock for kernels")
+
+// WithProfile has p collect the runs of programs under the context. What is
+// computed once for the weights of a program is no part of a run. Kernels of a GPU
+// are timed by its own clock, or started one by one: such a run may take longer.
+// A run under WithTuning is an error.
 func WithProfile(ctx context.Context, p *Profile) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
@@ -97,7 +108,7 @@ func (p *Profile) Kernels() []KernelProfile {
 				if !ok {
 					i = len(all)
 					at[key] = i
-					all = append(all, KernelProfile{Program: program, Number: k.Number, Name: k.Name, Format: k.Format})
+					all = append(all, KernelProfile{Program: program, Number: k.Number, Name: k.Name, Format: k.Format, Apart: k.Apart})
 				}
 				sum := &all[i]
 				sum.Runs++

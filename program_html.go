@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -36,6 +37,42 @@ type Limits struct {
 	Operations map[string]float64
 	Bandwidth  float64 // bytes a second from memory
 	Cache      int     // bytes below which data need not come from memory
+	// Copies, if there are any, are rates by how many bytes are touched, in
+	// ascending order: they count instead of Bandwidth and Cache.
+	Copies []CopyRate
+}
+
+// CopyRate is how fast a device copies.
+type CopyRate struct {
+	Bytes float64 // that are read and written
+	Rate  float64 // bytes a second
+}
+
+// Limits measures what the device can do at most, in some seconds, or takes what
+// was measured for it within the last hour: the rate of multiply-adds in f32, and
+// of copies of several sizes. What units for matrices can do is not known. For the
+// cpu and the referee the result is the zero value.
+func (d *Device) Limits(ctx context.Context) (Limits, error) {
+	if err := d.check(); err != nil {
+		return Limits{}, err
+	}
+	limiter, ok := d.dev.(device.Limiter)
+	if !ok {
+		return Limits{}, nil
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	known, err := limiter.Limits(ctx)
+	if err != nil {
+		return Limits{}, err
+	}
+	l := Limits{Operations: map[string]float64{"f32": known.Rate}}
+	for _, b := range known.Bandwidth {
+		l.Copies = append(l.Copies, CopyRate(b))
+		l.Bandwidth = b.Rate
+	}
+	return l, nil
 }
 
 // Least is the time that the runs of a kernel could not do without: of its
@@ -59,10 +96,29 @@ func (l Limits) arithmetic(k KernelProfile) (seconds float64) {
 // memory is the seconds that the bytes of k take at least where they come from
 // memory, else 0.
 func (l Limits) memory(k KernelProfile) float64 {
-	if bytes := k.Read + k.Written; l.Bandwidth > 0 && k.Runs > 0 && bytes/float64(k.Runs) > float64(l.Cache) {
-		return bytes / l.Bandwidth
+	if k.Runs < 1 {
+		return 0
+	}
+	bytes := k.Read + k.Written
+	if rate := l.rate(bytes / float64(k.Runs)); rate > 0 {
+		return bytes / rate
 	}
 	return 0
+}
+
+// rate is how many bytes a second a run moves at most that touches so many; 0: no
+// limit is known.
+func (l Limits) rate(bytes float64) float64 {
+	rate := 0.0
+	for i, c := range l.Copies {
+		if i == 0 || c.Bytes <= bytes {
+			rate = c.Rate
+		}
+	}
+	if len(l.Copies) == 0 && bytes > float64(l.Cache) {
+		rate = l.Bandwidth
+	}
+	return rate
 }
 
 // check refuses rates that are none.
@@ -76,6 +132,13 @@ func (l Limits) check() error {
 		if !(rate >= 0 && rate <= math.MaxFloat64) {
 			return fmt.Errorf("Limits: a rate of %v for %s: give a finite one, or 0 where none is known", rate, name)
 		}
+	}
+	last := 0.0
+	for _, c := range l.Copies {
+		if !(c.Rate >= 0 && c.Rate <= math.MaxFloat64 && c.Bytes >= last && c.Bytes <= math.MaxFloat64) {
+			return fmt.Errorf("Limits: copies at a rate of %v that touch %v bytes: give finite numbers, in ascending order of bytes", c.Rate, c.Bytes)
+		}
+		last = c.Bytes
 	}
 	return nil
 }

@@ -203,19 +203,39 @@ func (r *running) evalOutputs(env ir.Env) error {
 	return nil
 }
 
+// observed is what the context wants to know of the run.
+func (r *running) observed(ctx context.Context) error {
+	d := r.device
+	r.bound.Record, r.bound.Tune = recorderFrom(ctx), nil
+	if r.bound.Record != nil {
+		if _, ok := d.dev.(device.Timer); !ok {
+			return fmt.Errorf("device %q: %w", d.Name(), ErrNoClock)
+		}
+	}
+	t := tuningFrom(ctx)
+	if t == nil {
+		return nil
+	}
+	if _, ok := d.dev.(device.Tuner); !ok {
+		return fmt.Errorf("device %q finds nothing by trying: its kernels are chosen by a model", d.Name())
+	}
+	if r.bound.Record != nil {
+		return errors.New("a run that looks for faster kernels is not timed: give one of WithProfile and WithTuning")
+	}
+	r.bound.Tune = t.ask()
+	return nil
+}
+
 // execute submits the run and waits for it.
 func (r *running) execute(ctx context.Context) error {
 	p := r.Program
 	if len(p.graph.Outputs) == 0 {
 		return nil
 	}
-	r.bound.Module, r.bound.Record, r.bound.Tune = p.module, recorderFrom(ctx), nil
-	if t := tuningFrom(ctx); t != nil {
-		if _, ok := p.device.dev.(device.Tuner); !ok {
-			r.free(false)
-			return fmt.Errorf("device %q finds nothing by trying: its kernels are chosen by a model", p.device.Name())
-		}
-		r.bound.Tune = t.ask()
+	r.bound.Module = p.module
+	if err := r.observed(ctx); err != nil {
+		r.free(false)
+		return err
 	}
 	for _, s := range r.leaves {
 		b, err := s.on(ctx, p.device)

@@ -182,7 +182,7 @@ func (a *app) benchISAs(asked []string) ([]string, error) {
 // no bounds.
 func (a *app) benchOther(f benchFlags, b *benchRun) error {
 	switch d := a.settings.device; {
-	case !f.devices:
+	case !f.devices && !f.train.shows():
 		return usagef("this benchmark measures the cpu, not %s: use bench embed", d)
 	case len(f.isas) > 0:
 		return usagef("--isa is for the cpu, not for %s", d)

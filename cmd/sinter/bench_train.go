@@ -103,6 +103,7 @@ func (a *app) benchTrain(ctx context.Context, b *benchRun) error {
 type steps struct {
 	*training.Step
 	program *sinter.Program
+	device  *sinter.Device
 }
 
 func (b *benchRun) newSteps(ctx context.Context, n training.Net, isa, dtype string, threads int, o sinter.Options) (*steps, error) {
@@ -123,7 +124,7 @@ func (b *benchRun) newSteps(ctx context.Context, n training.Net, isa, dtype stri
 	if err != nil {
 		return nil, fmt.Errorf("the step of %s: %w", n.Name, err)
 	}
-	return &steps{step, program}, nil
+	return &steps{step, program, o.Device}, nil
 }
 
 // one does a step and gives its loss.
@@ -230,11 +231,11 @@ func (b *benchRun) showStep(ctx context.Context, n training.Net) (err error) {
 	if f := b.flags.train; f.html != "" {
 		h := sinter.HTMLOptions{Title: "a step of " + n.Name}
 		if f.profile {
-			if err := b.app.measureInto(ctx, &h, profileSteps, "", step); err != nil {
+			if err := b.app.measureInto(ctx, s.device, &h, profileSteps, "", step); err != nil {
 				return err
 			}
 		}
 		return b.app.writePage(f.html, s.program, h)
 	}
-	return b.app.profileOf(ctx, profileSteps, "", step)
+	return b.app.profileOf(ctx, s.device, profileSteps, "", step)
 }

@@ -47,7 +47,7 @@ func (a *app) graphPicture(ctx context.Context, f graphFlags) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := a.measureInto(ctx, &h, profileRuns, f.run.timeline, func(ctx context.Context) error {
+		if err := a.measureInto(ctx, o.Device, &h, profileRuns, f.run.timeline, func(ctx context.Context) error {
 			outs, err := p.Run(ctx, in)
 			for _, x := range outs {
 				x.Release()
@@ -75,12 +75,18 @@ func (a *app) randomTexts(f profileFlags) (map[string]sinter.Tensor, error) {
 	return map[string]sinter.Tensor{"ids": sinter.Of(ids, len(ids)), "offsets": sinter.Of(offsets, len(offsets))}, nil
 }
 
-// measureInto adds what was measured of run to what a page shows.
-func (a *app) measureInto(ctx context.Context, h *sinter.HTMLOptions, runs int, timeline string, run func(context.Context) error) (err error) {
+// measureInto adds what was measured of run on a device to what a page shows.
+func (a *app) measureInto(ctx context.Context, d *sinter.Device, h *sinter.HTMLOptions, runs int, timeline string, run func(context.Context) error) (err error) {
 	if h.Profile, _, err = a.timeKernels(ctx, runs, timeline, run); err != nil {
 		return err
 	}
-	h.Limits, err = a.machineLimits(h.Profile.Kernels())
+	kernels := h.Profile.Kernels()
+	h.Limits, err = a.limitsOf(ctx, d, kernels)
+	if err == nil {
+		for _, text := range doubts(kernels, h.Limits) {
+			a.warn("%s", text)
+		}
+	}
 	return err
 }
 

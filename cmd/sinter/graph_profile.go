@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -56,6 +57,7 @@ type profiled struct {
 	Rate    float64    `json:"gflops,omitempty"`      // 10^9 operations a second
 	Bytes   float64    `json:"gbytes_s,omitempty"`    // 10^9 bytes a second
 	Share   float64    `json:"bound_share,omitempty"` // of what the machine could do
+	Apart   bool       `json:"apart,omitempty"`       // timed by the host
 	work    [2]float64 // operations and bytes of a run
 }
 
@@ -79,29 +81,59 @@ func (a *app) profile(ctx context.Context, f profileFlags) (err error) {
 		return err
 	}
 	ids := embedIDs(f.batch, f.tokens, sizes.Vocab)
-	return a.profileOf(ctx, profileRuns, f.timeline, func(ctx context.Context) error {
+	return a.profileOf(ctx, e.device, profileRuns, f.timeline, func(ctx context.Context) error {
 		_, err := e.EncodeIDs(ctx, ids)
 		return err
 	})
 }
 
-// profileOf prints where the time of run goes.
-func (a *app) profileOf(ctx context.Context, runs int, timeline string, run func(context.Context) error) error {
+// profileOf prints where the time of run goes, on a device.
+func (a *app) profileOf(ctx context.Context, d *sinter.Device, runs int, timeline string, run func(context.Context) error) error {
 	p, total, err := a.timeKernels(ctx, runs, timeline, run)
 	if err != nil {
 		return err
 	}
-	rows, err := a.profileRows(p.Kernels(), runs)
+	kernels := p.Kernels()
+	limits, err := a.limitsOf(ctx, d, kernels)
 	if err != nil {
 		return err
 	}
+	rows := profileRows(kernels, limits, runs)
 	if a.settings.json {
 		return a.printJSON(struct {
+			Device  string     `json:"device"`
 			Seconds float64    `json:"seconds"`
 			Kernels []profiled `json:"kernels"`
-		}{total, rows})
+		}{d.Name(), total, rows})
 	}
-	return a.printProfile(rows, total)
+	if err := a.printProfile(rows, total); err != nil {
+		return err
+	}
+	for _, text := range doubts(kernels, limits) {
+		if _, err := fmt.Fprintln(a.stdout, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// doubts are what times and bounds of kernels do not say.
+func doubts(kernels []sinter.KernelProfile, limits sinter.Limits) (all []string) {
+	var unknown []string
+	apart := false
+	for _, k := range kernels {
+		apart = apart || k.Apart
+		if k.Products > 0 && limits.Operations[k.Format] == 0 && !slices.Contains(unknown, k.Format) {
+			unknown = append(unknown, k.Format)
+		}
+	}
+	if apart {
+		all = append(all, "the driver has no clock: each kernel was started by itself and timed by the host, which says little about those of a few microseconds")
+	}
+	if len(unknown) > 0 {
+		all = append(all, fmt.Sprintf("no rate of products in %s is known: their bound is that of bytes and other operations", strings.Join(unknown, ", ")))
+	}
+	return all
 }
 
 // timeKernels measures run, in seconds, and its kernels, and writes the timeline
@@ -119,11 +151,11 @@ func (a *app) timeKernels(ctx context.Context, runs int, timeline string, run fu
 		}
 		total += time.Since(start).Seconds() / float64(runs)
 		if err := run(timed); err != nil {
+			if errors.Is(err, sinter.ErrNoClock) {
+				err = fmt.Errorf("%w: try --device cpu", err)
+			}
 			return nil, 0, err
 		}
-	}
-	if len(p.Kernels()) == 0 {
-		return nil, 0, fmt.Errorf("the device %s does not time its kernels: try --device cpu", a.settings.device)
 	}
 	if timeline != "" {
 		err = writeTimeline(timeline, p)
@@ -140,33 +172,38 @@ func writeTimeline(name string, p *sinter.Profile) (err error) {
 	return p.WriteTrace(file)
 }
 
-// profileRows sets kernels beside the machine's limits, measured now: those of
-// arithmetic, and of memory where a kernel touches more than the caches hold.
-func (a *app) profileRows(kernels []sinter.KernelProfile, runs int) ([]profiled, error) {
-	limits, err := a.machineLimits(kernels)
-	if err != nil {
-		return nil, err
-	}
+// profileRows sets kernels beside the limits of what they ran on.
+func profileRows(kernels []sinter.KernelProfile, limits sinter.Limits, runs int) []profiled {
 	sum := 0.0
 	for _, k := range kernels {
 		sum += k.Time.Seconds()
 	}
 	var rows []profiled
 	for _, k := range kernels {
-		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(runs), Part: k.Time.Seconds() / sum}
+		r := profiled{Number: k.Number, Name: k.Name, Seconds: k.Time.Seconds() / float64(runs), Apart: k.Apart}
 		bytes := k.Read + k.Written
 		r.work = [2]float64{(k.Products + k.Operations) / float64(runs), bytes / float64(runs)}
 		if k.Time > 0 {
+			r.Part = k.Time.Seconds() / sum
 			r.Rate, r.Bytes = (k.Products+k.Operations)/k.Time.Seconds()/1e9, bytes/k.Time.Seconds()/1e9
 			r.Share = limits.Least(k).Seconds() / k.Time.Seconds()
 		}
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows
 }
 
-// machineLimits measures what the machine can do of what kernels do: operations
-// a second of each format, and bytes a second.
+// limitsOf are what a device can do at most.
+func (a *app) limitsOf(ctx context.Context, d *sinter.Device, kernels []sinter.KernelProfile) (sinter.Limits, error) {
+	if kind, _, _ := strings.Cut(d.Name(), ":"); kind == "cpu" {
+		return a.machineLimits(kernels)
+	}
+	return d.Limits(ctx)
+}
+
+// machineLimits measures what the processor can do of what kernels do, now:
+// operations a second of each format, and bytes a second where a kernel touches more
+// than the caches hold.
 func (a *app) machineLimits(kernels []sinter.KernelProfile) (limits sinter.Limits, err error) {
 	const rounds = 3
 	threads := cmp.Or(a.settings.threads, runtime.GOMAXPROCS(0))
@@ -231,7 +268,7 @@ func (a *app) printProfile(rows []profiled, total float64) error {
 	fmt.Fprintln(t, "KERNELS\tFIRST\tTIME\tPART\tGFLOP/S\tGB/S\tOF BOUND\t  NAME\t")
 	sum, least := 0.0, 0.0
 	for _, l := range lines {
-		fmt.Fprintf(t, "%d\tk%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, l.Number, seconds(l.Seconds), 100*l.Part, l.flops/l.Seconds, l.Bytes/l.Seconds, l.least/l.Seconds, l.Name)
+		fmt.Fprintf(t, "%d\tk%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, l.Number, seconds(l.Seconds), 100*l.Part, part(l.flops, l.Seconds), part(l.Bytes, l.Seconds), part(l.least, l.Seconds), l.Name)
 		sum, least = sum+l.Seconds, least+l.least
 	}
 	if err := t.Flush(); err != nil {
@@ -239,6 +276,14 @@ func (a *app) printProfile(rows []profiled, total float64) error {
 	}
 	_, err := fmt.Fprintf(a.stdout, "a run takes %v, its kernels %v: %.2f of what the machine could do\n", seconds(total), seconds(sum), least/total)
 	return err
+}
+
+// part is 0 of a kernel that takes no time that could be measured.
+func part(x, seconds float64) float64 {
+	if seconds == 0 {
+		return 0
+	}
+	return x / seconds
 }
 
 func seconds(s float64) time.Duration {
