@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"errors"
-	"runtime"
 
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
@@ -36,13 +35,14 @@ type backend struct {
 	context  *cl.Context
 	up, down *cl.Queue
 	runs     *launch.Streams[*cl.Queue]
+	timed    *launch.Streams[*cl.Queue] // for runs that are
 	style    *cstyle.Style
 	options  string // of the driver's compiler
 }
 
 func newBackend(c *cl.Context, shape entry.Shape, options string) (*backend, error) {
 	queue := func() (*cl.Queue, error) { return c.NewQueue(false) }
-	b := &backend{context: c, runs: launch.NewStreams(queue), style: styleOf(shape), options: options}
+	b := &backend{context: c, runs: launch.NewStreams(queue), timed: launch.NewStreams(func() (*cl.Queue, error) { return c.NewQueue(true) }), style: styleOf(shape), options: options}
 	var err error
 	if b.up, err = queue(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (b *backend) on(enqueue func(q *cl.Queue) error) error {
 }
 
 func (b *backend) Close() error {
-	return errors.Join(b.up.Close(), b.down.Close(), b.runs.Close(), b.context.Close())
+	return errors.Join(b.up.Close(), b.down.Close(), b.runs.Close(), b.timed.Close(), b.context.Close())
 }
 
 func (b *backend) Emit(kernels []*entry.Kernel) (*launch.Code, error) {
@@ -158,90 +158,4 @@ func (p *program) kernel(l launch.Launch) (*cl.Kernel, error) {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
-}
-
-// recording is a kernel of the driver for each launch, which keeps its
-// arguments.
-type recording struct {
-	backend  *backend
-	kernels  []*cl.Kernel
-	launches []*cl.Launch
-}
-
-func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
-	r := &recording{backend: p.backend}
-	for _, l := range launches {
-		k, err := p.kernel(l)
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		r.kernels = append(r.kernels, k)
-		ranges, err := cl.NewLaunch(k, []int{l.Groups * l.Items}, []int{l.Items})
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		r.launches = append(r.launches, ranges)
-	}
-	return r, nil
-}
-
-func (r *recording) SetMemory(at, arg int, m launch.Memory) error {
-	mem, _ := m.(*cl.Memory)
-	return r.kernels[at].SetMemory(arg, mem)
-}
-
-func (r *recording) SetInt(at, arg int, n int64) error { return r.kernels[at].SetInt64(arg, n) }
-
-// Run enqueues the kernels one after another and waits for the last.
-func (r *recording) Run() error { return r.run(nil, nil) }
-
-// RunAndRead waits for the copy behind them.
-func (r *recording) RunAndRead(p []byte, from launch.Memory) error {
-	var pin runtime.Pinner // the driver writes it while nobody is in a call that has it
-	pin.Pin(&p[0])
-	defer pin.Unpin()
-	return r.run(p, from.(*cl.Memory))
-}
-
-func (r *recording) run(p []byte, from *cl.Memory) error {
-	q, err := r.backend.runs.Take()
-	if err != nil {
-		return err
-	}
-	defer r.backend.runs.Give(q)
-	marker, err := r.enqueue(q, p, from)
-	if err != nil {
-		return errors.Join(err, q.Finish())
-	}
-	err = errors.Join(q.Flush(), marker.Wait())
-	if err != nil {
-		err = errors.Join(err, q.Finish())
-	}
-	return launch.Begun(errors.Join(err, marker.Close()))
-}
-
-func (r *recording) enqueue(q *cl.Queue, p []byte, from *cl.Memory) (*cl.Event, error) {
-	for i, l := range r.launches {
-		if err := q.Enqueue(l); err != nil {
-			if i > 0 {
-				err = launch.Begun(err)
-			}
-			return nil, err
-		}
-	}
-	if from != nil {
-		if err := q.EnqueueRead(p, from, 0); err != nil {
-			return nil, launch.Begun(err)
-		}
-	}
-	marker, err := q.Marker()
-	return marker, launch.Begun(err)
-}
-
-func (r *recording) Close() error {
-	var err error
-	for _, k := range r.kernels {
-		err = errors.Join(err, k.Close())
-	}
-	return err
 }

@@ -53,19 +53,25 @@ func (e *Event) status() (Code, error) {
 // Ran is how long the device worked on what the event stands for, on a queue
 // that profiles.
 func (e *Event) Ran() (time.Duration, error) {
-	const start, end = 0x1282, 0x1283
-	at := func(param uint32) (uint64, error) {
+	begin, end, err := e.Times()
+	return end - begin, err
+}
+
+// Times are when the device began and ended what the event stands for, on a queue
+// that profiles, by a clock of the device.
+func (e *Event) Times() (begin, end time.Duration, err error) {
+	const start, ended = 0x1282, 0x1283
+	at := func(param uint32) (time.Duration, error) {
 		v, c := query(func(param uint32, size int, value *byte, needed *int) Code {
 			return e.api.GetEventProfile(e.id, param, size, value, needed)
 		}, param)
-		return number(v), check(c, "clGetEventProfilingInfo")
+		return time.Duration(number(v)), check(c, "clGetEventProfilingInfo")
 	}
-	a, err := at(start)
-	if err != nil {
-		return 0, err
+	if begin, err = at(start); err != nil {
+		return 0, 0, err
 	}
-	b, err := at(end)
-	return time.Duration(b - a), err
+	end, err = at(ended)
+	return begin, end, err
 }
 
 // Close gives the event back.

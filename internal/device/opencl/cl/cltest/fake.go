@@ -36,6 +36,8 @@ type Fake struct {
 	// Kernel is how long each kernel takes, and Megabyte each megabyte of a
 	// transfer, on the queue that it is enqueued to; 0: no time.
 	Kernel, Megabyte time.Duration
+	// Clockless has the driver know no times of kernels.
+	Clockless bool
 	// Quick leaves out to look whether uses of memory are in order.
 	Quick bool
 
@@ -48,6 +50,8 @@ type Fake struct {
 	lost     bool
 	busy     map[cl.QueueID]time.Time // until when
 	comes    map[cl.EventID]time.Time
+	profiles map[cl.QueueID]bool
+	took     map[cl.EventID][2]time.Time // of kernels on queues that profile
 	mostBusy int
 	order    order.Checker
 	faults   []string
@@ -127,6 +131,7 @@ func (f *Fake) API() *cl.API {
 	f.platform, f.device = cl.PlatformID(f.give("platform")), cl.DeviceID(f.give("device"))
 	clear(f.live)
 	f.busy, f.comes = map[cl.QueueID]time.Time{}, map[cl.EventID]time.Time{}
+	f.profiles, f.took = map[cl.QueueID]bool{}, map[cl.EventID][2]time.Time{}
 	f.texts, f.kernels = map[cl.ProgramID]string{}, map[cl.KernelID]*kernel{}
 	a := &cl.API{Name: "a fake"}
 	f.finding(a)
@@ -194,11 +199,14 @@ func (f *Fake) contexts(a *cl.API) {
 		return cl.ContextID(f.give("clCreateContext"))
 	}
 	a.ReleaseContext = func(c cl.ContextID) cl.Code { return f.drop(uintptr(c)) }
-	a.CreateQueue = func(_ cl.ContextID, _ cl.DeviceID, _ uint64, code *cl.Code) cl.QueueID {
+	a.CreateQueue = func(_ cl.ContextID, _ cl.DeviceID, flags uint64, code *cl.Code) cl.QueueID {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		*code = 0
-		return cl.QueueID(f.give("clCreateCommandQueue"))
+		q := cl.QueueID(f.give("clCreateCommandQueue"))
+		const profiling = 1 << 1
+		f.profiles[q] = flags&profiling != 0
+		return q
 	}
 	a.ReleaseQueue = func(q cl.QueueID) cl.Code { return f.drop(uintptr(q)) }
 	a.Flush = func(cl.QueueID) cl.Code { return f.state() }
@@ -298,8 +306,15 @@ func (f *Fake) programs(a *cl.API) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.started++
-		f.take(q, f.Kernel)
+		begin := f.take(q, f.Kernel)
 		f.uses(q, "clEnqueueNDRangeKernel", f.kernels[k].read, f.kernels[k].written)
+		if event != nil {
+			f.comes[*event] = f.busy[q]
+			f.order.Record(order.Event(*event), order.Stream(q))
+			if f.profiles[q] {
+				f.took[*event] = [2]time.Time{begin, begin.Add(f.Kernel)}
+			}
+		}
 		f.lost = f.lost || f.started == f.LoseAfter // the driver takes the kernel, and it never ends
 		return c
 	}
@@ -334,8 +349,15 @@ func (f *Fake) events(a *cl.API) {
 	a.GetEventInfo = func(_ cl.EventID, _ uint32, size int, value *byte, needed *int) cl.Code {
 		return reply(binary.NativeEndian.AppendUint32(nil, uint32(f.state())), size, value, needed)
 	}
-	a.GetEventProfile = func(_ cl.EventID, _ uint32, size int, value *byte, needed *int) cl.Code {
-		return reply(word(1), size, value, needed)
+	a.GetEventProfile = func(e cl.EventID, param uint32, size int, value *byte, needed *int) cl.Code {
+		f.mu.Lock()
+		took, ok := f.took[e]
+		f.mu.Unlock()
+		if !ok || f.Clockless || param != 0x1282 && param != 0x1283 {
+			const notAvailable = -7
+			return notAvailable
+		}
+		return reply(word(int(took[param-0x1282].UnixNano())), size, value, needed)
 	}
 	a.ReleaseEvent = func(e cl.EventID) cl.Code { return f.drop(uintptr(e)) }
 	a.SetEventCallback = func(cl.EventID, int32, uintptr, uintptr) cl.Code { return cl.InvalidValue }

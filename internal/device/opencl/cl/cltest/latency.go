@@ -21,16 +21,16 @@ func (f *Fake) Rest() {
 	f.mostBusy = 0
 }
 
-// take has a queue be busy for a time, behind what it does already. The caller
-// holds mu.
-func (f *Fake) take(q cl.QueueID, d time.Duration) {
-	if d == 0 {
-		return
-	}
+// take has a queue be busy for a time, behind what it does already, and says when
+// that begins. The caller holds mu.
+func (f *Fake) take(q cl.QueueID, d time.Duration) (begin time.Time) {
 	now := time.Now()
-	begin := f.busy[q]
+	begin = f.busy[q]
 	if begin.Before(now) {
 		begin = now
+	}
+	if d == 0 {
+		return begin
 	}
 	f.busy[q] = begin.Add(d)
 	n := 0
@@ -40,4 +40,5 @@ func (f *Fake) take(q cl.QueueID, d time.Duration) {
 		}
 	}
 	f.mostBusy = max(f.mostBusy, n)
+	return begin
 }
