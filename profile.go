@@ -41,7 +41,7 @@ type KernelProfile struct {
 	Apart bool
 	// What all runs could not do without, zero where that is not known:
 	// Products are the multiplications and additions of matrix products, on
-	// numbers of Format (f32, bf16 or int8), Operations those and others of
+	// numbers of Format (f32, tf32, bf16, f16 or int8), Operations those and others of
 	// the work around them, a multiply-add being two.
 	Products, Operations float64
 	Format               string

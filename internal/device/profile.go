@@ -19,7 +19,7 @@ type KernelRun struct {
 	// it depends on values. Products are the multiplications and additions of
 	// a matrix product on operands of Format, Operations all others.
 	Products, Operations float64
-	Format               string  // f32, bf16 or int8
+	Format               string  // f32, tf32, bf16, f16 or int8
 	Read, Written        float64 // bytes
 }
 

@@ -59,7 +59,7 @@ func (d *Device) clock(ctx context.Context) (clock, error) {
 const (
 	leastRuns = 32
 	// triedRows are of a kernel that takes longer than a tick of any clock.
-	triedRows = 1024
+	triedRows = 64
 )
 
 // leastRun is the shortest time of a run of one small kernel.
@@ -180,9 +180,7 @@ func (s *session) record(b *device.Bound, t *timed) {
 		}
 		last = span.End
 		k.Start, k.End = t.epoch.Add(span.Begin), t.epoch.Add(span.End)
-		if c, err := m.plan.Kernels[n].Cost(s.env); err == nil {
-			k.Products, k.Operations, k.Format, k.Read, k.Written = c.Products, c.Operations, c.Format, c.Read, c.Written
-		}
+		s.work(&k)
 		all = append(all, k)
 	}
 	b.Record.Record(m, all)
