@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/launch"
@@ -134,6 +135,32 @@ func (r *recording) run(f *cu.Fetch) error {
 		return err // which starts all of the graph or nothing
 	}
 	return launch.Begun(err)
+}
+
+// RunTimed has a graph of its own, with events between the launches.
+func (r *recording) RunTimed(spans []launch.Span) error {
+	if len(r.launches) == 0 {
+		return nil
+	}
+	s, err := r.backend.runs.Take()
+	if err != nil {
+		return err
+	}
+	defer r.backend.runs.Give(s)
+	took := make([]time.Duration, len(r.launches))
+	begun, err := s.RunTimed(r.launches, took)
+	if err != nil {
+		if begun {
+			err = launch.Begun(err)
+		}
+		return err
+	}
+	var at time.Duration
+	for i, d := range took {
+		spans[i] = launch.Span{Begin: at, End: at + d}
+		at += d
+	}
+	return nil
 }
 
 // update brings the graph up to date.

@@ -1,12 +1,9 @@
 package opencl
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
@@ -36,12 +33,6 @@ func TestTimed(t *testing.T) {
 	launchtest.Timed(t, openFake(t, &cltest.Fake{}), true, 0) // its clock stands still
 }
 
-type unrecorded struct{ t *testing.T }
-
-func (u unrecorded) Record(device.Module, []device.KernelRun) {
-	u.t.Error("a run that failed is recorded")
-}
-
 // A device that is lost in a run that is timed is an error as ever, and nothing of
 // the driver is left.
 func TestTimedIsLost(t *testing.T) {
@@ -50,26 +41,6 @@ func TestTimedIsLost(t *testing.T) {
 		d := openFake(t, f)
 		launchtest.Timed(t, d, false, f.Kernel)
 		f.LoseAfter = f.Started() + after
-		m, err := d.CompileGraph(context.Background(), launchtest.Chain(t, 5), device.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		b := &device.Bound{Module: m, Record: unrecorded{t}}
-		for _, list := range []*[]device.Buffer{&b.Leaves, &b.Outputs} {
-			v, err := d.Alloc(256)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer v.Close()
-			*list = append(*list, v)
-		}
-		e, err := d.Submit(context.Background(), b)
-		if err == nil {
-			err = e.Wait(context.Background())
-		}
-		if !errors.Is(err, cl.OutOfResources) && !errors.Is(err, cl.Code(-14)) {
-			t.Errorf("lost by kernel %d: %v", after, err)
-		}
+		launchtest.TimedFails(t, d, "the device failed")
 	}
 }

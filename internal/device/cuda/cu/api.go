@@ -121,6 +121,7 @@ type API struct {
 
 	GraphCreate              func(g *GraphID) Code
 	GraphAddKernelNode       func(n *NodeID, g GraphID, after *NodeID, count int, p *NodeParams) Code
+	GraphAddEventRecordNode  func(n *NodeID, g GraphID, after *NodeID, count int, e EventID) Code // nil before version 11.1
 	GraphInstantiate         func(x *ExecID, g GraphID) Code
 	GraphExecKernelSetParams func(x ExecID, n NodeID, p *NodeParams) Code
 	GraphLaunch              func(x ExecID, s StreamID) Code

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
@@ -89,6 +90,14 @@ func callAll(t *testing.T, c *cu.Context, pools bool) {
 	if words(499) != 2+dynamic || words(500) != 11 {
 		t.Errorf("the updated graph filled with %d and %d", words(499), words(500))
 	}
+	took := make([]time.Duration, 2)
+	launches[0].Set(2, 13)
+	if begun, err := s.RunTimed(launches, took); !begun || err != nil || took[0].Microseconds() != 2500 || took[1] != took[0] {
+		t.Errorf("begun: %v, %v, %v", begun, took, err)
+	}
+	if words(499) != 2+dynamic || words(500) != 13 {
+		t.Errorf("the timed graph filled with %d and %d", words(499), words(500))
+	}
 	bindTransfers(t, c, s)
 	if free, err := c.Free(); free != 1 || err != nil {
 		t.Error(free, err)
@@ -162,7 +171,7 @@ func bindMap(t *testing.T, c *cu.Context, k *cu.Function) {
 // TestNoMaps has one without a function that is not needed.
 func TestNoMaps(t *testing.T) {
 	api, err := cu.BindFile(filepath.Join(cutest.Library(t, "NO_MAPS"), "libcuda.so.1"))
-	if err != nil || api.TensorMapEncodeTiled != nil {
+	if err != nil || api.TensorMapEncodeTiled != nil || api.GraphAddEventRecordNode != nil {
 		t.Error(api, err)
 	}
 }

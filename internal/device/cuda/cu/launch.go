@@ -85,43 +85,83 @@ type Graph struct {
 	launches []*Launch
 	graph    GraphID
 	exec     ExecID
-	nodes    []NodeID
+	nodes    []NodeID // of launches
+	events   []*Event // before the first launch and behind each; none: nobody asks when they ran
 	closed   atomic.Bool
 }
 
 // NewGraph prepares launches, of which there is at least one.
 func (c *Context) NewGraph(launches []*Launch) (*Graph, error) {
-	g := &Graph{context: c, launches: launches, nodes: make([]NodeID, len(launches))}
-	if err := c.make("cuGraphCreate", func() Code { return c.api.GraphCreate(&g.graph) }); err != nil {
+	g := &Graph{context: c, launches: launches}
+	if err := g.make(); err != nil {
 		return nil, err
+	}
+	return g, nil
+}
+
+func (g *Graph) make() error {
+	c := g.context
+	if err := c.make("cuGraphCreate", func() Code { return c.api.GraphCreate(&g.graph) }); err != nil {
+		return err
 	}
 	err := g.add()
 	if err == nil {
 		err = c.call("cuGraphInstantiate", func() Code { return c.api.GraphInstantiate(&g.exec, g.graph) })
 	}
 	if err != nil {
-		return nil, errors.Join(err, g.Close())
+		return errors.Join(err, g.Close())
 	}
-	return g, nil
+	return nil
 }
 
 // add makes a chain of nodes.
 func (g *Graph) add() error {
-	c := g.context
+	g.nodes = make([]NodeID, len(g.launches))
+	last := &chainEnd{graph: g}
+	if err := last.event(0); err != nil {
+		return err
+	}
 	for i, l := range g.launches {
-		var after *NodeID
-		if i > 0 {
-			after = &g.nodes[i-1]
-		}
-		err := c.call("cuGraphAddKernelNode "+l.function.Name, func() Code {
-			return c.api.GraphAddKernelNode(&g.nodes[i], g.graph, after, min(i, 1), &l.params)
+		err := last.add("cuGraphAddKernelNode "+l.function.Name, func(n, after *NodeID, count int) Code {
+			return g.context.api.GraphAddKernelNode(n, g.graph, after, count, &l.params)
 		})
 		runtime.KeepAlive(l)
 		if err != nil {
 			return err
 		}
+		g.nodes[i] = *last.node
+		if err := last.event(i + 1); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// chainEnd is the last node of a graph that grows.
+type chainEnd struct {
+	graph *Graph
+	node  *NodeID // nil: there is none
+}
+
+func (x *chainEnd) add(call string, add func(n, after *NodeID, count int) Code) error {
+	n, count := new(NodeID), 1
+	if x.node == nil {
+		count = 0
+	}
+	err := x.graph.context.call(call, func() Code { return add(n, x.node, count) })
+	x.node = n
+	return err
+}
+
+// event adds an event of the graph, if it has any.
+func (x *chainEnd) event(i int) error {
+	g := x.graph
+	if len(g.events) == 0 {
+		return nil
+	}
+	return x.add("cuGraphAddEventRecordNode", func(n, after *NodeID, count int) Code {
+		return g.context.api.GraphAddEventRecordNode(n, g.graph, after, count, g.events[i].id)
+	})
 }
 
 // Update has later runs take the arguments that a launch has now. No run is on

@@ -333,5 +333,13 @@ func bindGraphs(a *API, s *symbols) {
 		return r
 	}
 	a.GraphLaunch = func(x ExecID, st StreamID) Code { return Code(dynlib.CallHeld(launch, uintptr(x), uintptr(st))) }
+	if event, err := s.lib.Symbol("cuGraphAddEventRecordNode"); err == nil {
+		a.GraphAddEventRecordNode = func(n *NodeID, g GraphID, after *NodeID, count int, e EventID) Code {
+			r := Code(dynlib.CallHeld(event, ptr(n), uintptr(g), ptr(after), uintptr(count), uintptr(e)))
+			runtime.KeepAlive(n)
+			runtime.KeepAlive(after)
+			return r
+		}
+	}
 	a.GraphExecDestroy, a.GraphDestroy = of[ExecID](s.get("cuGraphExecDestroy")), of[GraphID](s.get("cuGraphDestroy"))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,39 @@ func Timed(t *testing.T, d *launch.Device, apart bool, least time.Duration) {
 	if err := errors.Join(x.Close(), y.Close(), m.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+// unrecorded is of a run that fails.
+type unrecorded struct{ t *testing.T }
+
+func (u unrecorded) Record(device.Module, []device.KernelRun) {
+	u.t.Error("a run that failed is recorded")
+}
+
+// TimedFails runs five kernels that are timed, of which one fails: wants is in the
+// error.
+func TimedFails(t *testing.T, d *launch.Device, wants string) {
+	t.Helper()
+	ctx := context.Background()
+	m, err := d.CompileGraph(ctx, Chain(t, 5), device.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &device.Bound{Module: m, Record: unrecorded{t}}
+	for _, list := range []*[]device.Buffer{&b.Leaves, &b.Outputs} {
+		v, err := d.Alloc(256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		*list = append(*list, v)
+	}
+	e, err := d.Submit(ctx, b)
+	if err == nil {
+		err = e.Wait(ctx)
+	}
+	if err == nil || !strings.Contains(err.Error(), wants) {
+		t.Errorf("error %v, want %q", err, wants)
+	}
+	_ = m.Close() // a device that was lost may say so
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
@@ -48,6 +49,11 @@ type Fake struct {
 	LoseWith  cu.Code
 	// Broken devices stay so when their context is made anew.
 	Broken bool
+
+	// Kernel is how long each takes; 0: no time, and events say a millisecond.
+	Kernel time.Duration
+	// NoGraphEvents has graphs without events.
+	NoGraphEvents bool
 
 	mu       sync.Mutex
 	next     uintptr

@@ -1,10 +1,12 @@
 package cutest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
@@ -34,6 +36,7 @@ type node struct {
 	grid, block [3]uint32
 	shared      int
 	args        []byte
+	event       cu.EventID // if not 0 it is no kernel, but this is recorded
 }
 
 // elf begins compiled code; the version of the driver and the text follow.
@@ -276,6 +279,13 @@ func (f *Fake) run(name string, s cu.StreamID, nodes ...*node) cu.Code {
 		uses = f.uses(name, s)
 	}
 	for _, n := range nodes {
+		if n.event != 0 {
+			if code := f.record(name, n.event, s); code != 0 {
+				return code
+			}
+			continue
+		}
+		time.Sleep(f.Kernel)
 		var err error
 		if n.of.sim != nil {
 			err = n.of.sim.Launch(context.Background(), ptxsim.Launch{Grid: n.grid, Block: n.block, Shared: n.shared, Args: n.args, Memory: &f.memory, Uses: uses})
@@ -354,15 +364,7 @@ func (f *Fake) streams(a *cu.API) {
 	a.EventDestroy = func(e cu.EventID) cu.Code {
 		return f.inside("cuEventDestroy", func(*primary) cu.Code { return f.take(uintptr(e), "cuEventCreate") })
 	}
-	a.EventRecord = func(e cu.EventID, s cu.StreamID) cu.Code {
-		return f.inside("cuEventRecord", func(*primary) cu.Code {
-			f.known(uintptr(s), "cuStreamCreate")
-			f.known(uintptr(e), "cuEventCreate")
-			f.events[e] = f.started
-			f.order.Record(order.Event(e), order.Stream(s))
-			return 0
-		})
-	}
+	a.EventRecord = func(e cu.EventID, s cu.StreamID) cu.Code { return f.record("cuEventRecord", e, s) }
 	come := func(e cu.EventID) cu.Code {
 		return f.inside("cuEventSynchronize", func(*primary) cu.Code {
 			f.known(uintptr(e), "cuEventCreate")
@@ -371,12 +373,25 @@ func (f *Fake) streams(a *cu.API) {
 		})
 	}
 	a.EventQuery, a.EventSynchronize = come, come
-	a.EventElapsedTime = func(ms *float32, start, end cu.EventID) cu.Code { // a kernel takes a millisecond
+	kernel := cmp.Or(f.Kernel, time.Millisecond)
+	a.EventElapsedTime = func(ms *float32, start, end cu.EventID) cu.Code {
 		return f.inside("cuEventElapsedTime", func(*primary) cu.Code {
-			*ms = float32(f.events[end] - f.events[start])
+			f.known(uintptr(start), "cuEventCreate")
+			f.known(uintptr(end), "cuEventCreate")
+			*ms = float32(f.events[end]-f.events[start]) * float32(kernel.Seconds()*1e3)
 			return 0
 		})
 	}
+}
+
+func (f *Fake) record(name string, e cu.EventID, s cu.StreamID) cu.Code {
+	return f.inside(name, func(*primary) cu.Code {
+		f.known(uintptr(s), "cuStreamCreate")
+		f.known(uintptr(e), "cuEventCreate")
+		f.events[e] = f.started
+		f.order.Record(order.Event(e), order.Stream(s))
+		return 0
+	})
 }
 
 func (f *Fake) chains(a *cu.API) {
@@ -388,16 +403,19 @@ func (f *Fake) chains(a *cu.API) {
 	}
 	a.GraphAddKernelNode = func(id *cu.NodeID, g cu.GraphID, after *cu.NodeID, count int, p *cu.NodeParams) cu.Code {
 		return f.inside("cuGraphAddKernelNode", func(*primary) cu.Code {
-			f.known(uintptr(g), "cuGraphCreate")
-			nodes := f.graphs[g]
-			if count != min(len(nodes), 1) || count > 0 && int(*after) != len(nodes) {
-				f.fault("cuGraphAddKernelNode: node %d does not follow the one before", len(nodes))
-			}
 			n, code := f.node(p)
-			f.graphs[g] = append(nodes, n)
-			*id = cu.NodeID(len(nodes) + 1)
+			*id = f.append("cuGraphAddKernelNode", g, after, count, n)
 			return code
 		})
+	}
+	if !f.NoGraphEvents {
+		a.GraphAddEventRecordNode = func(id *cu.NodeID, g cu.GraphID, after *cu.NodeID, count int, e cu.EventID) cu.Code {
+			return f.inside("cuGraphAddEventRecordNode", func(*primary) cu.Code {
+				f.known(uintptr(e), "cuEventCreate")
+				*id = f.append("cuGraphAddEventRecordNode", g, after, count, &node{event: e})
+				return 0
+			})
+		}
 	}
 	a.GraphInstantiate = func(x *cu.ExecID, g cu.GraphID) cu.Code {
 		return f.inside("cuGraphInstantiate", func(*primary) cu.Code {
@@ -440,4 +458,15 @@ func (f *Fake) chains(a *cu.API) {
 			return f.take(uintptr(g), "cuGraphCreate")
 		})
 	}
+}
+
+// append adds a node to a graph behind the one before.
+func (f *Fake) append(name string, g cu.GraphID, after *cu.NodeID, count int, n *node) cu.NodeID {
+	f.known(uintptr(g), "cuGraphCreate")
+	nodes := f.graphs[g]
+	if count != min(len(nodes), 1) || count > 0 && int(*after) != len(nodes) {
+		f.fault("%s: node %d does not follow the one before", name, len(nodes))
+	}
+	f.graphs[g] = append(nodes, n)
+	return cu.NodeID(len(nodes) + 1)
 }

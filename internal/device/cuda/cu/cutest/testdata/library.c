@@ -178,10 +178,11 @@ typedef struct {
 	unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
 	void **kernelParams, **extra;
 } params;
-static struct { params p; CUdeviceptr memory; uint64_t n, value; } nodes[8];
+static struct { params p; CUdeviceptr memory; uint64_t n, value; int event; } nodes[8];
 static int count;
 static CUresult keep(int i, const params *p) {
 	nodes[i].p = *p;
+	nodes[i].event = 0;
 	nodes[i].memory = *(CUdeviceptr *)p->kernelParams[0];
 	nodes[i].n = *(uint64_t *)p->kernelParams[1];
 	nodes[i].value = *(uint64_t *)p->kernelParams[2];
@@ -194,6 +195,15 @@ CUresult cuGraphAddKernelNode(handle *n, handle g, const handle *after, size_t d
 	*n = is(count + 1);
 	return keep(count++, p);
 }
+#ifndef NO_MAPS
+CUresult cuGraphAddEventRecordNode(handle *n, handle g, const handle *after, size_t dependencies, handle e) {
+	INSIDE;
+	NEED(g == is(GRAPH) && count < 8 && dependencies == (count > 0) && (count == 0 || *after == is(count)) && e == is(EVENT));
+	nodes[count].event = 1;
+	*n = is(++count);
+	return 0;
+}
+#endif
 #ifndef OLD
 CUresult cuGraphInstantiateWithFlags(handle *x, handle g, unsigned long long flags) { INSIDE; NEED(g == is(GRAPH) && flags == 0); *x = is(EXEC); return 0; }
 #endif
@@ -202,6 +212,7 @@ CUresult cuGraphLaunch(handle x, handle s) {
 	INSIDE;
 	NEED(x == is(EXEC));
 	for (int i = 0; i < count; i++) {
+		if (nodes[i].event) continue;
 		params *p = &nodes[i].p;
 		void *args[] = {&nodes[i].memory, &nodes[i].n, &nodes[i].value};
 		NEED(!cuLaunchKernel(p->func, p->gridDimX, p->gridDimY, p->gridDimZ, p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes, s, args, p->extra));
