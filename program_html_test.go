@@ -123,6 +123,40 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// Least takes the rate of the largest copy that touches no more.
+func TestLimitsOfCopies(t *testing.T) {
+	copies := []sinter.CopyRate{{Bytes: 100, Rate: 1}, {Bytes: 1000, Rate: 10}, {Bytes: 10000, Rate: 2}}
+	l := sinter.Limits{Operations: map[string]float64{"f32": 1000}, Bandwidth: 1e9, Copies: copies}
+	for _, test := range []struct {
+		kernel sinter.KernelProfile
+		want   float64
+	}{
+		{sinter.KernelProfile{Runs: 1, Read: 40, Written: 10}, 50},
+		{sinter.KernelProfile{Runs: 1, Read: 500}, 500},
+		{sinter.KernelProfile{Runs: 2, Read: 2000}, 200},
+		{sinter.KernelProfile{Runs: 1, Read: 20000, Operations: 1}, 10000},
+		{sinter.KernelProfile{Runs: 1, Read: 20000, Operations: 2e7}, 20000},
+		{sinter.KernelProfile{Read: 100}, 0},
+	} {
+		if got := l.Least(test.kernel).Seconds(); got != test.want {
+			t.Errorf("%+v: %v seconds, want %v", test.kernel, got, test.want)
+		}
+	}
+	p, err := sinter.Compile(sinter.Capture(sinter.Input("x", sinter.F32, sinter.N(3)).Exp()), sinter.Options{Device: openCPU(t, sinter.CPUOptions{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, wrong := range []sinter.CopyRate{{Bytes: math.NaN(), Rate: 1}, {Bytes: 1, Rate: math.Inf(1)}, {Bytes: -1, Rate: 1}, {Bytes: 1, Rate: -1}} {
+		if err := p.HTML(io.Discard, sinter.HTMLOptions{Limits: sinter.Limits{Copies: []sinter.CopyRate{wrong}}}); err == nil {
+			t.Errorf("%+v is no error", wrong)
+		}
+	}
+	if err := p.HTML(io.Discard, sinter.HTMLOptions{Limits: sinter.Limits{Copies: []sinter.CopyRate{copies[1], copies[0]}}}); err == nil {
+		t.Error("copies in any order are no error")
+	}
+}
+
 // Pages of training steps, the largest programs there are, stay small, and fold
 // the layers of forward, backward and optimizer.
 func TestPageOfAStep(t *testing.T) {

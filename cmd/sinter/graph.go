@@ -48,7 +48,8 @@ machine code in the last.
 With --profile it runs the model on random texts and prints how long each
 kernel took, beside what the machine could do: operations at the rate of a loop
 of multiply-adds, and bytes at that of a read from memory for kernels that
-touch more than the caches hold.
+touch more than the caches hold. On a GPU it is beside what that could do: bytes
+at the rate of a copy that touches as many.
 
 With --html it writes one file for a browser: operations, what passes did to
 them, kernels and why they are apart, memory, loops and machine code; with
@@ -56,7 +57,8 @@ them, kernels and why they are apart, memory, loops and machine code; with
 		Example: `  sinter graph --stage simplify
   sinter graph --dot | dot -Tsvg > model.svg
   sinter graph --profile --batch 1 --tokens 12
-  sinter graph --profile --html model.html`,
+  sinter graph --profile --html model.html
+  sinter graph --profile --device opencl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("give one model: there are %d arguments", len(args))

@@ -130,7 +130,7 @@ func doubts(kernels []sinter.KernelProfile, limits sinter.Limits) (all []string)
 	if apart {
 		all = append(all, "the driver has no clock: each kernel was started by itself and timed by the host, which says little about those of a few microseconds")
 	}
-	if len(unknown) > 0 {
+	if len(unknown) > 0 && len(limits.Operations) > 0 { // else nothing is known
 		all = append(all, fmt.Sprintf("no rate of products in %s is known: their bound is that of bytes and other operations", strings.Join(unknown, ", ")))
 	}
 	return all
@@ -193,12 +193,18 @@ func profileRows(kernels []sinter.KernelProfile, limits sinter.Limits, runs int)
 	return rows
 }
 
-// limitsOf are what a device can do at most.
+// limitsOf are what a device can do at most. Where that cannot be measured they are
+// not known, which is said.
 func (a *app) limitsOf(ctx context.Context, d *sinter.Device, kernels []sinter.KernelProfile) (sinter.Limits, error) {
 	if kind, _, _ := strings.Cut(d.Name(), ":"); kind == "cpu" {
 		return a.machineLimits(kernels)
 	}
-	return d.Limits(ctx)
+	l, err := d.Limits(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.warn("no shares of bounds, as what the device can do could not be measured: %v", err)
+		return sinter.Limits{}, nil
+	}
+	return l, err
 }
 
 // machineLimits measures what the processor can do of what kernels do, now:
@@ -268,14 +274,26 @@ func (a *app) printProfile(rows []profiled, total float64) error {
 	fmt.Fprintln(t, "KERNELS\tFIRST\tTIME\tPART\tGFLOP/S\tGB/S\tOF BOUND\t  NAME\t")
 	sum, least := 0.0, 0.0
 	for _, l := range lines {
-		fmt.Fprintf(t, "%d\tk%d\t%v\t%.1f %%\t%.1f\t%.1f\t%.2f\t  %s\t\n", l.count, l.Number, seconds(l.Seconds), 100*l.Part, part(l.flops, l.Seconds), part(l.Bytes, l.Seconds), part(l.least, l.Seconds), l.Name)
+		fmt.Fprintf(t, "%d\tk%d\t%v\t%.1f %%\t%.1f\t%.1f\t%s\t  %s\t\n", l.count, l.Number, seconds(l.Seconds), 100*l.Part, part(l.flops, l.Seconds), part(l.Bytes, l.Seconds), share(l.least, l.Seconds), l.Name)
 		sum, least = sum+l.Seconds, least+l.least
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "a run takes %v, its kernels %v: %.2f of what the machine could do\n", seconds(total), seconds(sum), least/total)
+	bound := ""
+	if least > 0 {
+		bound = fmt.Sprintf(": %.2f of what the machine could do", least/total)
+	}
+	_, err := fmt.Fprintf(a.stdout, "a run takes %v, its kernels %v%s\n", seconds(total), seconds(sum), bound)
 	return err
+}
+
+// share is "-" where no bound is known.
+func share(least, seconds float64) string {
+	if least == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", part(least, seconds))
 }
 
 // part is 0 of a kernel that takes no time that could be measured.

@@ -8,7 +8,89 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sinterml/sinter"
 )
+
+// TestDoubts says what times and bounds leave open.
+func TestDoubts(t *testing.T) {
+	rates := sinter.Limits{Operations: map[string]float64{"f32": 1e12}}
+	if got := doubts([]sinter.KernelProfile{{Products: 1, Format: "bf16"}}, sinter.Limits{}); len(got) > 0 {
+		t.Errorf("where nothing is known: %q", got)
+	}
+	for _, c := range []struct {
+		kernels []sinter.KernelProfile
+		want    []string
+	}{
+		{[]sinter.KernelProfile{{Products: 1, Format: "f32"}, {Operations: 1}, {Format: "bf16"}}, nil},
+		{[]sinter.KernelProfile{{Products: 1, Format: "bf16"}, {Products: 1, Format: "int8"}, {Products: 2, Format: "bf16"}}, []string{"in bf16, int8 is known"}},
+		{[]sinter.KernelProfile{{Apart: true}, {Products: 1, Format: "tf32", Apart: true}}, []string{"started by itself", "in tf32 is known"}},
+	} {
+		got := doubts(c.kernels, rates)
+		if len(got) != len(c.want) {
+			t.Fatalf("%+v: %q", c.kernels, got)
+		}
+		for i, w := range c.want {
+			if !strings.Contains(got[i], w) {
+				t.Errorf("%q, want %q", got[i], w)
+			}
+		}
+	}
+}
+
+// TestProfileOfNoTime has kernels that took no time that could be measured.
+func TestProfileOfNoTime(t *testing.T) {
+	rows := profileRows([]sinter.KernelProfile{{Name: "a", Runs: 2, Operations: 10, Read: 4}}, sinter.Limits{Bandwidth: 1}, 2)
+	var b strings.Builder
+	if err := (&app{stdout: &b}).printProfile(rows, 0.001); err != nil || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+		t.Errorf("%v:\n%s", err, &b)
+	}
+	b.Reset()
+	if err := (&app{stdout: &b}).printJSON(rows); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGraphProfileOnDevice is on OpenCL where the system has it.
+func TestGraphProfileOnDevice(t *testing.T) {
+	if os.Getenv("SINTER_CI") == "" {
+		t.Skip("the driver's compiler takes a while: set SINTER_CI")
+	}
+	model, dir := tiny(t, nil), t.TempDir()
+	timeline, page := filepath.Join(dir, "timeline.json"), filepath.Join(dir, "page.html")
+	out := ok(t, "", "graph", model, "--profile", "--device", "opencl", "--batch", "2", "--tokens", "5", "--json", "--timeline", timeline)
+	var got struct {
+		Device  string
+		Seconds float64
+		Kernels []profiled
+	}
+	var trace struct {
+		Events []struct{ Dur float64 } `json:"traceEvents"`
+	}
+	data, err := os.ReadFile(timeline)
+	if err := errors.Join(err, json.Unmarshal([]byte(out), &got), json.Unmarshal(data, &trace)); err != nil {
+		t.Fatal(err)
+	}
+	shares := 0
+	for _, k := range got.Kernels {
+		if k.Share > 0 {
+			shares++
+		}
+		if k.Apart {
+			t.Errorf("PoCL has a clock: %+v", k)
+		}
+	}
+	if !strings.HasPrefix(got.Device, "opencl") || len(got.Kernels) == 0 || shares == 0 || len(trace.Events) != profileRuns*len(got.Kernels) {
+		t.Errorf("on %s %d kernels, %d with shares, %d events", got.Device, len(got.Kernels), shares, len(trace.Events))
+	}
+	if out := ok(t, "", "bench", "train", "--net", "mlp", "--profile", "--device", "opencl"); !strings.Contains(out, "matmul") || !strings.Contains(out, "a run takes") {
+		t.Errorf("a step is\n%s", out)
+	}
+	ok(t, "", "graph", model, "--profile", "--device", "opencl", "--batch", "1", "--tokens", "3", "--html", page)
+	if data, err := os.ReadFile(page); err != nil || !strings.Contains(string(data), `"timeline"`) {
+		t.Errorf("a page of %d bytes: %v", len(data), err)
+	}
+}
 
 func TestGraphProfile(t *testing.T) {
 	model := tiny(t, nil)

@@ -10,14 +10,14 @@ var launchDefects = []Defect{
 	},
 	{
 		Name: "parameters-written-before-indices-are-checked", File: "internal/device/launch/session.go",
-		Old:     "if i == m.plan.Commit && i > 0 && words > 0 {",
-		New:     "if i == m.plan.Commit && i > 0 && words < 0 {",
+		Old:     "s.phaseOf(i == m.plan.Commit && i > 0 && words > 0)",
+		New:     "s.phaseOf(i == m.plan.Commit && i > 0 && words < 0)",
 		Package: "internal/device/launch", Run: "TestFailsInPlace",
 	},
 	{
 		Name: "variables-written-although-an-index-is-wrong", File: "internal/device/launch/session.go",
-		Old:     "checks := len(s.words) > 0 && i == 0 // what",
-		New:     "checks := len(s.words) > 0 && last // what",
+		Old:     "checks := len(s.words) > 0 && i == s.checked // what",
+		New:     "checks := len(s.words) > 0 && i == len(s.phases)-1 // what",
 		Package: ".", Run: "TestFailedRunInPlaceChangesNothing",
 	},
 	{

@@ -298,6 +298,55 @@ return %4 %5`
 	}
 }
 
+// An index that is wrong, which the second kernel finds, is an error before the
+// variable is written.
+func TestProfileFindsWrongIndex(t *testing.T) {
+	d, err := New(&simulated{}, Options{Kind: "simulated", Shape: gpuShape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	b, _ := stepOf(t, d, `
+leaf 0 variable "v" f32[40 40]
+leaf 1 input "w" f32[40 40]
+leaf 2 input "i" i32[40 40]
+%0 = variable : f32[40 40]
+%1 = input leaf=2 : i32[40 40]
+%2 = input leaf=1 : f32[40 40]
+%3 = matmul %2 %2 : f32[40 40]
+%4 = gather %3 %1 axes=[0] : f32[40 40]
+%5 = contiguous %4 : f32[40 40]
+%6 = matmul %5 %2 : f32[40 40]
+%7 = sub %0 %6 : f32[40 40]
+%8 = assign %0 %7 : f32[40 40]
+return %8`, true)
+	r := &recorded{}
+	b.Record = r
+	if err := submit(d, b); err != nil || len(r.runs) != 1 || len(r.runs[0]) < 3 || !b.Module.Info().InPlace[0] {
+		t.Fatalf("%v, recorded %v", err, r.runs)
+	}
+	before := contents(t, b.Leaves[0])
+	index := b.Leaves[2].(*buffer)
+	if err := d.backend.Write(index.mem, 4*17, []byte{0, 0, 1, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the words are cleared
+		err := submit(d, b)
+		if wrong, ok := errors.AsType[*device.IndexError](err); !ok || wrong.Index != 1<<16 || wrong.At != 17 {
+			t.Errorf("%v", err)
+		}
+	}
+	if len(r.runs) != 1 || !bytes.Equal(before, contents(t, b.Leaves[0])) {
+		t.Error("a run with a wrong index is recorded, or has written the variable")
+	}
+	if err := d.backend.Write(index.mem, 4*17, []byte{0, 0, 0, 0}); err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(d, b); err != nil || len(r.runs) != 2 || bytes.Equal(before, contents(t, b.Leaves[0])) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 // The programs of the suite that write over variables do so as in plain runs.
 func TestProfileInPlace(t *testing.T) {
 	for _, c := range suite.InPlace {

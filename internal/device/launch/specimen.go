@@ -14,22 +14,35 @@ const specimenRow = 1024 // elements of a row
 // builder adds what is measured to a graph.
 type builder func(*ir.Builder, *ir.Node) (*ir.Node, error)
 
-// copies doubles its input; multiplyAdds multiplies and adds it so often.
+// copies doubles its input.
 func copies(b *ir.Builder, x *ir.Node) (*ir.Node, error) { return b.Add(ir.Add, ir.Attr{}, x, x) }
 
-func multiplyAdds(links int) builder {
+// multiplyAdds has chains beside each other, each of so many multiply-adds.
+func multiplyAdds(beside, links int) builder {
 	return func(b *ir.Builder, x *ir.Node) (*ir.Node, error) {
-		y := x
-		for range links {
-			product, err := b.Add(ir.Mul, ir.Attr{}, y, x)
+		var err error
+		add := func(op ir.Op, x, y *ir.Node) *ir.Node {
 			if err != nil {
-				return nil, err
+				return nil
 			}
-			if y, err = b.Add(ir.Add, ir.Attr{}, product, x); err != nil {
-				return nil, err
+			var n *ir.Node
+			n, err = b.Add(op, ir.Attr{}, x, y)
+			return n
+		}
+		all := []*ir.Node{x}
+		for i := range beside - 1 {
+			all = append(all, add(ir.Add, all[i], x)) // no two are equal
+		}
+		for range links {
+			for i, y := range all {
+				all[i] = add(ir.Add, add(ir.Mul, y, x), x)
 			}
 		}
-		return y, nil
+		sum := all[0]
+		for _, y := range all[1:] {
+			sum = add(ir.Add, sum, y)
+		}
+		return sum, err
 	}
 }
 

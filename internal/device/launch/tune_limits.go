@@ -62,10 +62,10 @@ const (
 	limitRounds                   = 9
 )
 
-// chains are of how many multiply-adds on an element, over how many rows. A
-// processor is at its best with short ones, of which it has many under way, in
-// its first caches; a GPU with many long ones.
-var chains = []struct{ links, rows int }{{16, 16}, {128, 2048}}
+// chains are how many beside each other, of how many multiply-adds on an element,
+// over how many rows. A processor is at its best with short ones, of which it has
+// many under way, in its first caches; a GPU with many long ones.
+var chains = []struct{ beside, links, rows int }{{1, 16, 16}, {8, 8, 16}, {1, 128, 2048}}
 
 // measure times copies of several sizes and chains of multiply-adds.
 func (d *Device) measure(ctx context.Context) (tune.Limits, error) {
@@ -78,7 +78,7 @@ func (d *Device) measure(ctx context.Context) (tune.Limits, error) {
 		l.Bandwidth = append(l.Bandwidth, tune.Bandwidth{Bytes: float64(bytes), Rate: float64(bytes) / seconds})
 	}
 	for _, c := range chains {
-		seconds, operations, err := d.best(ctx, multiplyAdds(c.links), c.rows)
+		seconds, operations, err := d.best(ctx, multiplyAdds(c.beside, c.links), c.rows)
 		if err != nil {
 			return l, err
 		}
