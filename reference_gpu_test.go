@@ -3,6 +3,8 @@
 package sinter_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -14,18 +16,41 @@ import (
 // tested, as drivers' compilers take their time.
 func TestReferenceOperatorsGPU(t *testing.T) {
 	ref := openReferenceCases(t)
-	every := 1
+	cases := ref.Cases
 	if !gputest.All() {
-		every = 60
+		cases = nil
+		for i := 0; i < len(ref.Cases); i += 60 {
+			cases = append(cases, ref.Cases[i])
+		}
 	}
 	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
-		for i, c := range ref.Cases {
-			if i%every != 0 {
-				continue
-			}
-			t.Run(c.Name, func(t *testing.T) {
-				c.run(t, ref.file, ref.Rtol, sinter.Options{Device: d, Check: true})
-			})
+		for group := range slices.Chunk(cases, 32) {
+			ref.together(t, group, sinter.Options{Device: d, Check: true})
 		}
 	})
+}
+
+// together runs cases as one program, as a compiler's least time for a program is
+// long, and each alone where that fails.
+func (r *referenceCases) together(t *testing.T, cases []referenceCase, o sinter.Options) {
+	var all []built
+	var tensors []sinter.Tensor
+	for _, c := range cases {
+		b := c.build(t, r.file)
+		all, tensors = append(all, b), append(tensors, b.tensors...)
+	}
+	run := sync.OnceValues(func() ([]sinter.Tensor, error) { return runAll(tensors, o) })
+	at := 0
+	for i, c := range cases {
+		from := at
+		at += len(all[i].tensors)
+		t.Run(c.Name, func(t *testing.T) {
+			outs, err := run()
+			if err != nil {
+				c.run(t, r.file, r.Rtol, o)
+				t.Fatalf("it runs alone, but not with others: %v", err)
+			}
+			c.compare(t, r.file, r.Rtol, all[i], outs[from:])
+		})
+	}
 }

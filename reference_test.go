@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -83,53 +84,70 @@ func referenceDevices(t *testing.T) map[string]*sinter.Device {
 	return all
 }
 
+// built is a case as a graph: its outputs, then gradients.
+type built struct {
+	tensors []sinter.Tensor
+	want    []string // the names of what they are compared with
+	special bool     // an input has a NaN
+}
+
 func (c *referenceCase) run(t *testing.T, file *safetensors.File, rtol float64, o sinter.Options) {
 	t.Helper()
-	outs, want, special, err := c.outputs(t, file, o)
+	b := c.build(t, file)
+	outs, err := runAll(b.tensors, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range want {
+	c.compare(t, file, rtol, b, outs)
+}
+
+// runAll computes tensors of weights by one program.
+func runAll(tensors []sinter.Tensor, o sinter.Options) ([]sinter.Tensor, error) {
+	p, err := sinter.Compile(sinter.Capture(tensors...), o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return p.Run(context.Background(), nil)
+}
+
+// compare compares what the tensors of b came out as.
+func (c *referenceCase) compare(t *testing.T, file *safetensors.File, rtol float64, b built, outs []sinter.Tensor) {
+	t.Helper()
+	for i, name := range b.want {
 		if least, ok := cancelled[name]; ok {
 			c.Atol[name] = max(c.Atol[name], least)
 		}
-		limit := tolerance{atol: c.Atol[name], rtol: rtol, special: special,
+		limit := tolerance{atol: c.Atol[name], rtol: rtol, special: b.special,
 			exact: !approximate[c.Op], anyZero: c.Op == "maximum" || c.Op == "minimum"}
 		compareReference(t, outs[i], find(t, file, name), limit)
 	}
 }
 
-// outputs runs the case: its outputs, then gradients, the names of what they
-// are compared with, and whether an input has a NaN.
-func (c *referenceCase) outputs(t *testing.T, file *safetensors.File, o sinter.Options) (outs []sinter.Tensor, want []string, special bool, err error) {
+func (c *referenceCase) build(t *testing.T, file *safetensors.File) built {
 	t.Helper()
 	build := referenceOps[c.Op]
 	if build == nil {
 		t.Fatalf("no operator %q", c.Op)
 	}
+	var b built
 	var in []sinter.Tensor
 	for _, name := range c.Inputs {
 		s := find(t, file, name)
 		in = append(in, sinter.Weight(s.Name, s.DType, s.Data, s.Shape...))
-		special = special || hasNaN(s)
+		b.special = b.special || hasNaN(s)
 	}
 	var attrs referenceAttrs
 	if err := json.Unmarshal(c.Attrs, &attrs); err != nil {
 		t.Fatal(err)
 	}
-	want = c.Outputs
-	results := build(in, attrs)
-	if len(results) != len(c.Outputs) {
-		t.Fatalf("%d outputs, want %d", len(results), len(c.Outputs))
+	b.tensors = build(in, attrs)
+	if len(b.tensors) != len(c.Outputs) {
+		t.Fatalf("%d outputs, want %d", len(b.tensors), len(c.Outputs))
 	}
-	results, want = append(results, c.gradients(t, file, in, results)...), append(want, c.Grads...)
-	p, err := sinter.Compile(sinter.Capture(results...), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	outs, err = p.Run(context.Background(), nil)
-	return outs, want, special, err
+	b.tensors = append(b.tensors, c.gradients(t, file, in, b.tensors)...)
+	b.want = slices.Concat(c.Outputs, c.Grads)
+	return b
 }
 
 // cancelled are sums whose terms cancel beyond what the list allows for: limits
