@@ -86,7 +86,7 @@ var launchDefects = []Defect{
 	},
 	{
 		Name: "kernels-not-waited-for-vulkan", File: "internal/device/vulkan/recording.go",
-		Old:     "err = launch.Begun(r.commands.Wait())",
+		Old:     "err = launch.Begun(c.Wait())",
 		New:     "err = launch.Begun(nil)",
 		Package: "internal/device/vulkan", Run: "TestInOrder",
 	},

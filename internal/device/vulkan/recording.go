@@ -33,30 +33,32 @@ func (e *EndedEarlyError) Error() string {
 // block of memory, to which the commands lead: what is set in them changes what
 // the next run does, and nothing is recorded anew.
 type recording struct {
+	program  *program
 	commands *vk.Commands
-	args     *vk.Memory // nil without launches
+	timed    *vk.Commands // the same with stamps; nil: nobody has asked when launches ran
+	args     *vk.Memory   // nil without launches
 	launches []launch.Launch
 	places   []int // of each launch's first argument in args
 	watched  bool  // behind them lies whether a loop ended before its time
 }
 
 func (p *program) Record(launches []launch.Launch) (launch.Recording, error) {
-	r := &recording{launches: launches, watched: p.backend.options.LoopsEnd}
+	r := &recording{program: p, launches: launches, watched: p.backend.options.LoopsEnd}
 	n := 0
 	for _, l := range launches {
 		r.places = append(r.places, n)
 		n += (len(l.Args) + 1) * argBytes
 	}
-	if err := r.record(p, launches, n); err != nil {
+	if err := r.record(n); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// record writes the commands. Each launch waits for those before it: plans are
-// chains, but for few kernels.
-func (r *recording) record(p *program, launches []launch.Launch, argsSize int) (err error) {
-	d := p.backend.device
+// record makes room for arguments and writes the commands. Each launch waits for
+// those before it: plans are chains, but for few kernels.
+func (r *recording) record(argsSize int) (err error) {
+	d := r.program.backend.device
 	if argsSize > 0 {
 		if r.args, err = d.Alloc(argsSize, vk.Arguments); err != nil {
 			return err
@@ -66,16 +68,28 @@ func (r *recording) record(p *program, launches []launch.Launch, argsSize int) (
 	if r.commands, err = d.Record(); err != nil {
 		return err
 	}
-	for i, l := range launches {
+	return r.list(r.commands, func() error { return nil })
+}
+
+// list writes the commands of the launches, and has stamp note where they begin and
+// end.
+func (r *recording) list(c *vk.Commands, stamp func() error) error {
+	if err := stamp(); err != nil {
+		return err
+	}
+	for i, l := range r.launches {
 		if i > 0 {
-			r.commands.Barrier()
+			c.Barrier()
 		}
 		push := binary.LittleEndian.AppendUint64(nil, r.args.Address+uint64(r.places[i]))
-		if err := r.commands.Dispatch(p.Program, l.Kernel.Entry, push, l.Groups); err != nil {
+		if err := c.Dispatch(r.program.Program, l.Kernel.Entry, push, l.Groups); err != nil {
+			return err
+		}
+		if err := stamp(); err != nil {
 			return err
 		}
 	}
-	return r.commands.End()
+	return c.End()
 }
 
 func (r *recording) set(at, arg int, word uint64) {
@@ -96,10 +110,37 @@ func (r *recording) SetInt(at, arg int, n int64) error {
 	return nil
 }
 
-func (r *recording) Run() error {
-	err := r.commands.Submit()
+func (r *recording) Run() error { return r.run(r.commands) }
+
+// RunTimed runs a list with stamps between the launches.
+func (r *recording) RunTimed(spans []launch.Span) (err error) {
+	if r.timed == nil {
+		if r.timed, err = r.program.backend.device.RecordStamped(len(r.launches) + 1); err != nil {
+			return err
+		}
+		if err := r.list(r.timed, r.timed.Stamp); err != nil {
+			err = errors.Join(err, r.timed.Close())
+			r.timed = nil
+			return err
+		}
+	}
+	if err := r.run(r.timed); err != nil {
+		return err
+	}
+	stamps, err := r.timed.Stamps()
+	if err != nil {
+		return launch.Begun(err)
+	}
+	for i := range r.launches {
+		spans[i] = launch.Span{Begin: stamps[i], End: stamps[i+1]}
+	}
+	return nil
+}
+
+func (r *recording) run(c *vk.Commands) error {
+	err := c.Submit()
 	if err == nil {
-		err = launch.Begun(r.commands.Wait())
+		err = launch.Begun(c.Wait())
 	}
 	if err != nil || !r.watched {
 		return err
@@ -115,8 +156,10 @@ func (r *recording) Run() error {
 
 func (r *recording) Close() error {
 	var err error
-	if r.commands != nil {
-		err = r.commands.Close()
+	for _, c := range []*vk.Commands{r.commands, r.timed} {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
 	}
 	if r.args != nil {
 		err = errors.Join(err, r.args.Close())

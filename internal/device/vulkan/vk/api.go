@@ -22,6 +22,7 @@ type (
 	CacheID     uint64
 	PoolID      uint64
 	SemaphoreID uint64
+	QueryPoolID uint64
 )
 
 // API is the table of the functions that need no instance, in the types of
@@ -94,6 +95,12 @@ type DeviceAPI struct {
 	CmdBarrier       func(c CommandsID, from, to, flags, count uint32, barrier *MemoryBarrier)
 	CmdCopyBuffer    func(c CommandsID, from, to BufferID, count uint32, regions *BufferCopy)
 	CmdFillBuffer    func(c CommandsID, b BufferID, offset, size uint64, word uint32)
+
+	CreateQueryPool     func(d DeviceID, info *QueryPoolCreateInfo, out *QueryPoolID) Code
+	DestroyQueryPool    func(d DeviceID, q QueryPoolID)
+	CmdResetQueryPool   func(c CommandsID, q QueryPoolID, first, count uint32)
+	CmdWriteTimestamp   func(c CommandsID, stage uint32, q QueryPoolID, query uint32)
+	GetQueryPoolResults func(d DeviceID, q QueryPoolID, first, count uint32, size uintptr, to unsafe.Pointer, stride uint64, flags uint32) Code
 
 	CreateSemaphore  func(d DeviceID, info *SemaphoreCreateInfo, out *SemaphoreID) Code
 	DestroySemaphore func(d DeviceID, s SemaphoreID)

@@ -17,6 +17,7 @@ type Commands struct {
 	submit *submission
 	push   []byte // where the driver reads push constants from
 	ended  bool
+	stamps stamps
 	closed atomic.Bool
 }
 
@@ -173,5 +174,8 @@ func (c *Commands) Close() error {
 	d.recording.Lock()
 	d.api.FreeCommands(d.id, d.pool, 1, &id)
 	d.recording.Unlock()
+	if c.stamps.pool != 0 {
+		d.api.DestroyQueryPool(d.id, c.stamps.pool)
+	}
 	return d.release()
 }

@@ -53,6 +53,7 @@ var layouts = []struct {
 	{"VkCommandPoolCreateInfo", vk.CommandPoolCreateInfo{}, ""},
 	{"VkCommandBufferAllocateInfo", vk.CommandBufferAllocateInfo{}, ""},
 	{"VkCommandBufferBeginInfo", vk.CommandBufferBeginInfo{}, ""},
+	{"VkQueryPoolCreateInfo", vk.QueryPoolCreateInfo{}, ""},
 	{"VkMemoryBarrier", vk.MemoryBarrier{}, ""},
 	{"VkBufferCopy", vk.BufferCopy{}, ""},
 	{"VkSemaphoreTypeCreateInfo", vk.SemaphoreTypeCreateInfo{}, ""},

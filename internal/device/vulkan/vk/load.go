@@ -140,6 +140,7 @@ func bindDevice(f *finder) (*DeviceAPI, error) {
 	bindMemory(a, f)
 	bindPrograms(a, f)
 	bindCommands(a, f)
+	bindQueries(a, f)
 	bindQueue(a, f)
 	return a, f.err
 }
@@ -222,6 +223,23 @@ func bindCommands(a *DeviceAPI, f *finder) {
 	}
 	a.CmdFillBuffer = func(c CommandsID, b BufferID, offset, size uint64, word uint32) {
 		dynlib.CallHeld(fill, uintptr(c), uintptr(b), uintptr(offset), uintptr(size), uintptr(word))
+	}
+}
+
+func bindQueries(a *DeviceAPI, f *finder) {
+	reset, write, results := f.get("vkCmdResetQueryPool"), f.get("vkCmdWriteTimestamp"), f.get("vkGetQueryPoolResults")
+	a.CreateQueryPool = creates[DeviceID, QueryPoolCreateInfo, QueryPoolID](f.get("vkCreateQueryPool"))
+	a.DestroyQueryPool = destroys[DeviceID, QueryPoolID](f.get("vkDestroyQueryPool"))
+	a.CmdResetQueryPool = func(c CommandsID, q QueryPoolID, first, count uint32) {
+		dynlib.CallHeld(reset, uintptr(c), uintptr(q), uintptr(first), uintptr(count))
+	}
+	a.CmdWriteTimestamp = func(c CommandsID, stage uint32, q QueryPoolID, query uint32) {
+		dynlib.CallHeld(write, uintptr(c), uintptr(stage), uintptr(q), uintptr(query))
+	}
+	a.GetQueryPoolResults = func(d DeviceID, q QueryPoolID, first, count uint32, size uintptr, to unsafe.Pointer, stride uint64, flags uint32) Code {
+		r := dynlib.CallHeld(results, uintptr(d), uintptr(q), uintptr(first), uintptr(count), size, uintptr(to), uintptr(stride), uintptr(flags))
+		runtime.KeepAlive(to)
+		return Code(r)
 	}
 }
 

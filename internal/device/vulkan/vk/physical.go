@@ -64,8 +64,12 @@ type Physical struct {
 	memory   MemoryProperties2
 	family   uint32 // of queues that compute
 	queues   uint32 // that are opened of it
-	caches   cacheOwner
-	atom     uint64
+	// clockBits are those of a moment that a queue notes, 0 where it has no clock;
+	// tick is its unit, in nanoseconds.
+	clockBits uint32
+	tick      float64
+	caches    cacheOwner
+	atom      uint64
 }
 
 // Float says what arithmetic of a format can be asked to keep.
@@ -147,6 +151,7 @@ func (p *Physical) describe() error {
 
 func (p *Physical) limits(l *Limits) {
 	p.Shared, p.MaxGroup, p.Push, p.atom = int(l.SharedMemory), int(l.GroupInvocations), int(l.PushConstants), max(1, l.AtomSize)
+	p.tick = float64(l.TimestampPeriod)
 	for i := range 3 {
 		p.GroupSize[i], p.Groups[i] = int(l.GroupSize[i]), int(l.GroupCount[i])
 	}
@@ -279,6 +284,7 @@ func (p *Physical) findQueue() error {
 		return fmt.Errorf("%s has no queue that computes", p.Name)
 	}
 	p.family, p.queues = uint32(found), min(all[found].Count, maxQueues)
+	p.clockBits = min(all[found].TimestampBits, 64)
 	return nil
 }
 

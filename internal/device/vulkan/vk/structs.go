@@ -18,6 +18,7 @@ const (
 	typeSemaphoreCreateInfo         StructType = 9
 	typeBufferCreateInfo            StructType = 12
 	typeShaderModuleCreateInfo      StructType = 16
+	typeQueryPoolCreateInfo         StructType = 11
 	typePipelineCacheCreateInfo     StructType = 17
 	typeShaderStageCreateInfo       StructType = 18
 	typeComputePipelineCreateInfo   StructType = 29
@@ -370,6 +371,14 @@ type CommandPoolCreateInfo struct {
 	Header
 	Flags  uint32
 	Family uint32
+}
+
+type QueryPoolCreateInfo struct {
+	Header
+	Flags      uint32
+	Kind       uint32
+	Count      uint32
+	Statistics uint32
 }
 
 type CommandBufferAllocateInfo struct {

@@ -21,6 +21,7 @@ func (f *Fake) device() *vk.DeviceAPI {
 	f.buffers(a)
 	f.programs(a)
 	f.commands(a)
+	f.queries(a)
 	f.submitting(a)
 	return a
 }

@@ -39,6 +39,8 @@ type Fake struct {
 	LoseAfter int
 	// Queues are how many its family has; 0: 1.
 	Queues uint32
+	// Clockless has queues that cannot note when something ends.
+	Clockless bool
 	// Kernel is how long each kernel takes, and Megabyte each megabyte that is
 	// copied, on the queue that it is submitted to; 0: no time.
 	Kernel, Megabyte time.Duration
@@ -63,6 +65,7 @@ type Fake struct {
 	queues   []*queue
 	counts   map[vk.SemaphoreID]*count
 	mostBusy int
+	stamps   map[vk.QueryPoolID][]uint64 // 0: not yet
 	order    order.Checker
 	faults   []string
 }
@@ -156,6 +159,7 @@ func one[T any](count *uint32, out *T, v T) vk.Code {
 func (f *Fake) API() *vk.API {
 	f.live, f.memory, f.bound = map[uint64]string{}, map[vk.MemoryID][]byte{}, map[vk.BufferID]backing{}
 	f.sizes, f.lists = map[vk.BufferID]uint64{}, map[vk.CommandsID]*list{}
+	f.stamps = map[vk.QueryPoolID][]uint64{}
 	f.code, f.caches, f.pipelines = map[vk.ShaderID]shader{}, map[vk.CacheID][]byte{}, map[vk.PipelineID]int{}
 	f.counts = map[vk.SemaphoreID]*count{}
 	if f.Version == 0 {
@@ -198,7 +202,11 @@ func (f *Fake) instance() *vk.InstanceAPI {
 		GetFeatures:         func(_ vk.PhysicalID, out *vk.Features2) { everything(out) },
 		GetMemoryProperties: func(_ vk.PhysicalID, out *vk.MemoryProperties2) { f.heaps(out) },
 		GetQueueFamilies: func(_ vk.PhysicalID, count *uint32, out *vk.QueueFamily) {
-			one(count, out, vk.QueueFamily{Flags: 1 | 2 | 4, Count: cmp.Or(f.Queues, 1)})
+			family := vk.QueueFamily{Flags: 1 | 2 | 4, Count: cmp.Or(f.Queues, 1), TimestampBits: stampBits}
+			if f.Clockless {
+				family.TimestampBits = 0
+			}
+			one(count, out, family)
 		},
 		EnumerateDeviceExtensions: func(_ vk.PhysicalID, _ *byte, count *uint32, _ *vk.ExtensionProperties) vk.Code {
 			*count = 0
@@ -223,6 +231,7 @@ func (f *Fake) properties(out *vk.Properties2) {
 	out.API, out.Vendor, out.Kind = f.Version, nvidia, discrete
 	copy(out.Name[:], cmp.Or(f.Name, "Fake GPU"))
 	copy(out.CacheUUID[:], cmp.Or(f.Driver, "1.0"))
+	out.Limits.TimestampPeriod = stampTick
 	out.Limits.PushConstants, out.Limits.SharedMemory, out.Limits.GroupInvocations = 128, 48<<10, 1024
 	out.Limits.GroupCount, out.Limits.GroupSize = [3]uint32{1<<31 - 1, 65535, 65535}, [3]uint32{1024, 1024, 64}
 	for next := (*vk.Header)(out.Next); next != nil; next = (*vk.Header)(next.Next) {
