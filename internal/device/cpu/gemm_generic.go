@@ -203,6 +203,8 @@ func (s *genericStep) rest() {
 		for _, c := range []*partCall{w.packX, w.packY, w.finish} {
 			clear(c.args.Params)
 		}
+		w.join = arm64.JoinArgs{}
+		w.tile.A, w.tile.B, w.tile.C, w.tile.Joined = nil, nil, nil, nil
 	}
 }
 

@@ -146,11 +146,12 @@ func (s *terms) add(x, e float64) {
 
 // bound is the error of the sum, whose computed value is r of type t, over any
 // order of summation. Where all terms are multiples of a number so large that
-// no partial sum needs more bits than the type has, nothing is rounded.
+// no partial sum needs more bits than the type has, and that the type has itself,
+// nothing is rounded.
 func (s *terms) bound(t ir.DType, r float64) float64 {
 	m := s.abs + s.err
 	c := t.Compute()
-	exactBelow := func(t ir.DType) bool { return s.err == 0 && s.abs*unit(t) <= s.grain }
+	exactBelow := func(t ir.DType) bool { return s.err == 0 && s.abs*unit(t) <= s.grain && tiny(t) <= s.grain }
 	switch {
 	case s.unknown, m > maxFinite(t): // infinities may also come from the others, with the other sign
 		return math.Inf(1)

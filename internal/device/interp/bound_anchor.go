@@ -25,10 +25,18 @@ func absolutes(v *value) (abs, with, special []float64) {
 
 // boundProducts bounds sums of n products x*y. times computes, for matrices or
 // images, such sums in float64: that of |x||y| bounds the rounding, and what
-// (|x|+ex)(|y|+ey) has above it is the spread.
+// (|x|+ex)(|y|+ey) has above it is the spread. Where x and y were widened from
+// bf16, devices may multiply by instructions that take subnormal operands,
+// products and sums for 0.
 func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
 	if inexact(c) {
 		return
+	}
+	least := 0.0 // what a term may lose
+	if widenedFrom(ir.BF16, c.In[:2]) {
+		short := *c
+		short.in = []*value{flushable(c.in[0]), flushable(c.in[1])}
+		c, least = &short, 2*leastNormal
 	}
 	x, withX, specialX := absolutes(c.in[0])
 	y, withY, specialY := absolutes(c.in[1])
@@ -44,6 +52,9 @@ func boundProducts(c *call, n int, times func(x, y []float64) []float64) {
 	s := terms{n: float64(n) + 1, grain: grains(x) * grains(y)}
 	for i, r := range out.float64s() {
 		s.abs, s.err = sums[i], high[i]-sums[i]
+		if s.grain < leastNormal {
+			s.err += float64(n) * least
+		}
 		s.special = allExact && !finite(special[i])
 		// Sums of f64 may overflow here as they may there.
 		s.unknown = !finite(high[i]) || !s.special && !finite(special[i])
@@ -153,6 +164,13 @@ func flushed(x, errs []float64) []float64 {
 		}
 	}
 	return errs
+}
+
+// flushable is v where subnormal values may be taken for 0.
+func flushable(v *value) *value {
+	r := *v
+	r.err = flushed(v.float64s(), v.errors())
+	return &r
 }
 
 // boundAttention: the weight of a key lies between the least it can have while

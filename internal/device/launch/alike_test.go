@@ -35,7 +35,18 @@ func TestMovedAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := map[string]int{}
+	hashes := make([]string, len(look.Codes)) // under which choices of strategies are kept
 	for i, k := range look.Plan.Kernels {
+		loops, err := loopsOf(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := kernelWork{Kernel: k, loops: loops}.hash()
+		if at := &hashes[look.CodeOf[i]]; *at == "" {
+			*at = hash
+		} else if *at != hash {
+			t.Errorf("kernels of one function are tuned as %s and as %s", *at, hash)
+		}
 		out := look.Plan.Buffers[k.Args[len(k.Args)-1]].Node
 		codes[fmt.Sprint(k.Name, " ", out.Type.DType)] = look.CodeOf[i]
 	}

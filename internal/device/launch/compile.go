@@ -238,7 +238,7 @@ func (k kernelWork) how() string {
 	return "loops"
 }
 
-func (k kernelWork) hash() string { return tune.Hash(k.how(), k.loops) }
+func (k kernelWork) hash() string { return tune.Hash(k.how(), loop.MoveBits(k.loops)) }
 
 // chosen is the strategy that is kept for the kernel. One that the shape does
 // not have is none.
