@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 	if os.Getenv("SINTER_CI") == "" {
 		t.Skip("the driver's compiler takes minutes for the suite: set SINTER_CI")
 	}
-	inParts(t, func(part devicetest.Part) { conform(t, part) })
+	devicetest.InProcesses(t, 2, func(part devicetest.Part) { conform(t, part) })
 }
 
 // conform runs a part of the suite.

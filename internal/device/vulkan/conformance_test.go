@@ -99,5 +99,7 @@ func TestFewRows(t *testing.T) {
 func TestConformance(t *testing.T) {
 	p := physical(t)
 	open := func(int) (device.Device, error) { return New(p, nil) }
-	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: os.Getenv("SINTER_CI") == "", Grouped: true})
+	devicetest.InProcesses(t, 2, func(part devicetest.Part) {
+		devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: os.Getenv("SINTER_CI") == "", Grouped: true, Part: part})
+	})
 }

@@ -1,4 +1,4 @@
-package opencl
+package devicetest
 
 import (
 	"bytes"
@@ -10,31 +10,28 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/sinterml/sinter/internal/devicetest"
 )
-
-// parts are those of the suite, one for a process: PoCL compiles one kernel at a
-// time in each, whatever its threads.
-const parts = 2
 
 var partFlag = flag.Int("part", 0, "the only part of the suite to run; 0 is all, the others in processes of their own")
 
-// inParts runs a part of the suite here, beside a process for each other.
-func inParts(t *testing.T, run func(devicetest.Part)) {
+// InProcesses runs one of so many parts of the suite here, beside a process of the
+// same test for each other: for drivers whose compilers take one kernel at a time,
+// whatever the threads. Where single cases are asked for, all is run here.
+func InProcesses(t *testing.T, parts int, run func(Part)) {
+	t.Helper()
 	switch number := *partFlag; {
 	case number != 0:
 		go leaveWithFirst()
-		run(devicetest.Part{Number: number, Of: parts})
-		fmt.Println(hasRun(number))
+		run(Part{Number: number, Of: parts})
+		fmt.Println(hasRun(number, parts))
 	case strings.Contains(flag.Lookup("test.run").Value.String(), "/"): // a few cases
-		run(devicetest.Part{})
+		run(Part{})
 	default:
 		for number := range parts - 1 {
-			wait := startPart(t, number+2)
+			wait := startPart(t, number+2, parts)
 			defer wait()
 		}
-		run(devicetest.Part{Number: 1, Of: parts})
+		run(Part{Number: 1, Of: parts})
 	}
 }
 
@@ -45,11 +42,11 @@ func leaveWithFirst() {
 }
 
 // hasRun is what a process says after its part, failed or not.
-func hasRun(part int) string { return fmt.Sprintf("part %d of %d has run", part, parts) }
+func hasRun(part, parts int) string { return fmt.Sprintf("part %d of %d has run", part, parts) }
 
 // startPart starts a process with a part of the test t. wait takes up what it
 // finds.
-func startPart(t *testing.T, number int) (wait func()) {
+func startPart(t *testing.T, number, parts int) (wait func()) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -76,7 +73,7 @@ func startPart(t *testing.T, number int) (wait func()) {
 	return func() {
 		defer alive.Close()
 		err := cmd.Wait()
-		switch ran := strings.Contains(out.String(), hasRun(number)); {
+		switch ran := strings.Contains(out.String(), hasRun(number, parts)); {
 		case err != nil || !ran:
 			t.Errorf("part %d, run: %v: %v\n%s", number, ran, err, &out)
 		case testing.Verbose():
