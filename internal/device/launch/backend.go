@@ -68,6 +68,7 @@ type Program interface {
 
 // Launch is a kernel of a program with its ranges.
 type Launch struct {
+	Name   string // of the kernel of the plan, for errors: others may be the same Kernel
 	Kernel *entry.Kernel
 	Args   []entry.Arg
 	Groups int

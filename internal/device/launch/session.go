@@ -139,7 +139,7 @@ func (s *session) bindKernels(kernels []int) error {
 		if x.workers > 0 {
 			b.launch, b.bound = len(p.launches), make([]Memory, len(f.args))
 			p.kernels, p.commits = append(p.kernels, i), i >= m.plan.Commit
-			p.launches = append(p.launches, Launch{Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
+			p.launches = append(p.launches, Launch{Name: k.Name, Kernel: f.Kernel, Args: f.args, Groups: x.workers, Items: x.local})
 		}
 		s.kernels[i], runs[i] = b, x
 		slab = max(slab, x.slab)

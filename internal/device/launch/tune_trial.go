@@ -75,7 +75,7 @@ func (r *trial) record(repeats int) error {
 		}
 		r.held = int64(x.slab)
 	}
-	l := Launch{Kernel: r.function.Kernel, Args: r.function.args, Groups: x.workers, Items: x.local}
+	l := Launch{Name: s.module.plan.Kernels[r.kernel].Name, Kernel: r.function.Kernel, Args: r.function.args, Groups: x.workers, Items: x.local}
 	if r.runs, err = r.program.Record(slices.Repeat([]Launch{l}, repeats)); err != nil {
 		return err
 	}

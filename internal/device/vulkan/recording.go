@@ -147,7 +147,7 @@ func (r *recording) run(c *vk.Commands) error {
 	}
 	for i, l := range r.launches {
 		if ended := r.args.Host[r.places[i]+len(l.Args)*argBytes:]; ended[0] != 0 {
-			err = &EndedEarlyError{Kernel: l.Kernel.Work.Name}
+			err = &EndedEarlyError{Kernel: l.Name}
 			ended[0] = 0
 		}
 	}

@@ -113,7 +113,7 @@ func (b *backend) runAlone(e *entry.Kernel, a *loop.Args) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	r, err := p.Record([]launch.Launch{{Kernel: e, Args: code.Args[0], Groups: (a.End + b.shape.Flat - 1) / b.shape.Flat, Items: b.shape.Flat}})
+	r, err := p.Record([]launch.Launch{{Name: e.Work.Name, Kernel: e, Args: code.Args[0], Groups: (a.End + b.shape.Flat - 1) / b.shape.Flat, Items: b.shape.Flat}})
 	if err != nil {
 		return err
 	}

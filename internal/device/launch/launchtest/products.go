@@ -50,7 +50,7 @@ func runProduct(b launch.Backend, k *entry.Kernel, s flattest.Sizes, a *loop.Arg
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	tasks := flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
-	r, err := p.Record([]launch.Launch{{Kernel: k, Args: code.Args[0], Groups: tasks, Items: k.Items}})
+	r, err := p.Record([]launch.Launch{{Name: k.Work.Name, Kernel: k, Args: code.Args[0], Groups: tasks, Items: k.Items}})
 	if err != nil {
 		return err
 	}

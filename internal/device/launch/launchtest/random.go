@@ -66,7 +66,7 @@ func RandomKernels(t *testing.T, b launch.Backend, s entry.Shape, has func(op ir
 func runKernel(b launch.Backend, p launch.Program, e *entry.Kernel, args []entry.Arg, s entry.Shape, a *loop.Args) (err error) {
 	const chunk = 3
 	workers := max(a.End-a.Start, 1)
-	l := launch.Launch{Kernel: e, Args: args, Groups: (workers + chunk - 1) / chunk, Items: e.Items}
+	l := launch.Launch{Name: e.Work.Name, Kernel: e, Args: args, Groups: (workers + chunk - 1) / chunk, Items: e.Items}
 	if !e.Groups() {
 		l.Items = s.Flat
 		l.Groups = (l.Groups + s.Flat - 1) / s.Flat
