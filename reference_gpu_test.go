@@ -54,3 +54,19 @@ func (r *referenceCases) together(t *testing.T, cases []referenceCase, o sinter.
 		})
 	}
 }
+
+// TestInt8OfConvolutionsGPU does what TestInt8OfConvolutions does on the devices
+// of drivers.
+func TestInt8OfConvolutionsGPU(t *testing.T) {
+	cases := slices.Clone(int8Convolutions[:1])
+	if gputest.All() {
+		for i := 3; i < len(int8Convolutions); i += 3 {
+			cases = append(cases, int8Convolutions[i])
+		}
+	}
+	gputest.Run(t, func(t *testing.T, d *sinter.Device) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) { c.compare(t, sinter.Options{Device: d}) })
+		}
+	})
+}

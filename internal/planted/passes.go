@@ -248,8 +248,8 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "int8-scale-along-wrong-axis", File: "internal/rewrite/int8.go",
-		Old:     "r.quantiseAlong(y.In[0], y.Attr.Axes[axis])",
-		New:     "r.quantiseAlong(y.In[0], axis)",
+		Old:     "r.quantiseAlong(y.In[0], from)",
+		New:     "r.quantiseAlong(y.In[0], axes)",
 		Package: "internal/rewrite", Run: "TestPrecisionStaysWithinBounds|TestInt8SpecialValues",
 	},
 	{
@@ -272,9 +272,15 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "gelu-short-for-other-readers", File: "internal/rewrite/gelu.go",
-		Old:     "u.Op != ir.Permute && u.Op != ir.Reshape || !quantised(u, users, products)",
-		New:     "u.Op != ir.Permute && u.Op != ir.Reshape",
+		Old:     "!layOut[u.Op] || !quantised(u, users, products)",
+		New:     "!layOut[u.Op]",
 		Package: "internal/rewrite", Run: "GELU",
+	},
+	{
+		Name: "int8-convolutions-by-the-device", File: "internal/rewrite/conv.go",
+		Old:     "areLarge(window, w[0]) && length <= maxK",
+		New:     "length > maxK",
+		Package: ".", Run: "TestInt8OfConvolutions",
 	},
 	{
 		Name: "gelu-of-another-value", File: "internal/rewrite/gelu.go",

@@ -27,7 +27,8 @@ func shortenGELUs(s *setting, g *ir.Graph, products []bool) (*ir.Graph, error) {
 	})
 }
 
-// quantised tells whether nobody reads n but the left side of these products.
+// quantised tells whether nobody reads n but the left side of these products, and
+// what lays out windows for those of convolutions.
 func quantised(n *ir.Node, users [][]*ir.Node, products []bool) bool {
 	for _, u := range users[n.ID] {
 		switch {
@@ -37,12 +38,15 @@ func quantised(n *ir.Node, users [][]*ir.Node, products []bool) bool {
 			if u.In[1] == n {
 				return false
 			}
-		case u.Op != ir.Permute && u.Op != ir.Reshape || !quantised(u, users, products):
+		case !layOut[u.Op] || !quantised(u, users, products):
 			return false
 		}
 	}
 	return len(users[n.ID]) > 0
 }
+
+// layOut are the operations between data and a product.
+var layOut = map[ir.Op]bool{ir.Permute: true, ir.Reshape: true, ir.Pad: true, ir.Window: true, ir.Contiguous: true}
 
 // geluOf gives x where n is x * 1/2 * (1 + erf(x/sqrt(2))) in f32, however its
 // factors are ordered; nil where it is not.

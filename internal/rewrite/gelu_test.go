@@ -68,7 +68,9 @@ func TestWhichGELUsAreShort(t *testing.T) {
 	const (
 		erf   = "%z = mul %x %r : f32[6 32]\n%e = erf %z : f32[6 32]\n%p = add %e %o : f32[6 32]\n"
 		usual = erf + "%a = mul %x %h : f32[6 32]\n%y = mul %a %p : f32[6 32]\n"
-		prod  = "%m = matmul %y %w : f32[6 16]\nreturn %m\n"
+		// As rewriting lays out three places with a zero on both sides.
+		convolution = "%c = reshape %y : f32[1 6 32]\n%d = pad %c before=[0 2 0] after=[0 2 0] value=0x0 : f32[1 10 32]\n%f = window %d axes=[1] size=3 stride=1 dilation=2 : f32[1 6 32 3]\n%g = contiguous %f : f32[1 6 32 3]\n%q = reshape %g : f32[6 96]\n%k = concat %w %w %w axes=[0] : f32[96 16]\n%m = matmul %q %k : f32[6 16]\n"
+		prod        = "%m = matmul %y %w : f32[6 16]\nreturn %m\n"
 	)
 	for name, c := range map[string]struct {
 		text  string
@@ -80,6 +82,8 @@ func TestWhichGELUsAreShort(t *testing.T) {
 		"half comes first":   {"%z = mul %r %x : f32[6 32]\n%e = erf %z : f32[6 32]\n%p = add %e %o : f32[6 32]\n%a = mul %h %p : f32[6 32]\n%y = mul %x %a : f32[6 32]\n" + prod, true},
 		"two products":       {usual + "%m = matmul %y %w : f32[6 16]\n%n = matmul %y %v : f32[6 16]\nreturn %m %n\n", true},
 		"through views":      {usual + "%t = reshape %y : f32[2 3 32]\n%q = permute %t axes=[1 0 2] : f32[3 2 32]\n%k = reshape %w : f32[1 32 16]\n%l = expand %k : f32[3 32 16]\n%m = matmul %q %l : f32[3 2 16]\nreturn %m\n", true},
+		"of a convolution":   {usual + convolution + "return %m\n", true},
+		"of another as well": {usual + convolution + "%n = exp %d : f32[1 10 32]\nreturn %m %n\n", false},
 		"an output too":      {usual + "%m = matmul %y %w : f32[6 16]\nreturn %m %y\n", false},
 		"its view an output": {usual + "%q = permute %y axes=[1 0] : f32[32 6]\n%m = matmul %y %w : f32[6 16]\nreturn %m %q\n", false},
 		"others read it":     {usual + "%n = exp %y : f32[6 32]\n%m = matmul %y %w : f32[6 16]\nreturn %m %n\n", false},

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -24,7 +25,11 @@ const minScale = 0x1p-126
 // where all but the two scales is exact in i32. A NaN or an infinity in a row,
 // or in a column of weights, makes its results NaN.
 func computeInt8(s *setting, g *ir.Graph) (*ir.Graph, error) {
-	g, err := shortenGELUs(s, g, chooseProducts(g, suitsInt8))
+	g, err := multiplyConvs(s, g, "int8", maxInt8K)
+	if err != nil {
+		return nil, err
+	}
+	g, err = shortenGELUs(s, g, chooseProducts(g, suitsInt8))
 	if err != nil {
 		return nil, err
 	}
@@ -89,28 +94,35 @@ type int8Columns struct {
 // quantiseColumns takes weights that are stored as bytes as they are; of others
 // it makes the largest of a column 127.
 func (r *rewriter) quantiseColumns(y *ir.Node) int8Columns {
-	axis := len(y.Shape) - 2
-	q, scale := r.quantiseAlong(y, axis)
-	sum := r.make(ir.ReduceSum, ir.Attr{Axes: []int{axis}}, r.cast(ir.I32, q))
+	axes := []int{len(y.Shape) - 2}
+	q, scale := r.quantiseAlong(y, axes)
+	sum := r.make(ir.ReduceSum, ir.Attr{Axes: axes}, r.cast(ir.I32, q))
 	return int8Columns{q, scale, sum}
 }
 
-// quantiseAlong makes y as i8 times a factor that stays the same along an axis.
-// It looks through what weights are put together by, so that those stored as
-// bytes are found wherever they are, and each matrix is quantised as it would
-// be alone.
-func (r *rewriter) quantiseAlong(y *ir.Node, axis int) (q, scale *ir.Node) {
-	switch shape := narrowed(y.Shape, axis); {
+// quantiseAlong makes y as i8 times a factor that stays the same along axes, as
+// K is several in the weights of a convolution. It looks through what weights are
+// put together by, so that those stored as bytes are found wherever they are, and
+// each matrix is quantised as it would be alone.
+func (r *rewriter) quantiseAlong(y *ir.Node, axes []int) (q, scale *ir.Node) {
+	switch shape := narrowed(y.Shape, axes...); {
 	case y.Op == ir.Permute:
-		q, scale = r.quantiseAlong(y.In[0], y.Attr.Axes[axis])
+		var from []int
+		for _, a := range axes {
+			from = append(from, y.Attr.Axes[a])
+		}
+		q, scale = r.quantiseAlong(y.In[0], from)
 		return r.make(ir.Permute, y.Attr, q), r.make(ir.Permute, y.Attr, scale)
-	case y.Op == ir.Expand && y.In[0].Shape[axis].Equal(y.Shape[axis]):
-		q, scale = r.quantiseAlong(y.In[0], axis)
+	case y.Op == ir.Reshape && regroupAxes(y.In[0].Shape, y.Shape, axes) != nil:
+		q, scale = r.quantiseAlong(y.In[0], regroupAxes(y.In[0].Shape, y.Shape, axes))
+		return r.reshape(q, y.Shape), r.reshape(scale, shape)
+	case y.Op == ir.Expand && !slices.ContainsFunc(axes, func(a int) bool { return !y.In[0].Shape[a].Equal(y.Shape[a]) }):
+		q, scale = r.quantiseAlong(y.In[0], axes)
 		return r.expand(q, y.Shape), r.expand(scale, shape)
-	case y.Op == ir.Concat && y.Attr.Axis() != axis:
+	case y.Op == ir.Concat && !slices.Contains(axes, y.Attr.Axis()):
 		var qs, scales []*ir.Node
 		for _, x := range y.In {
-			q, scale = r.quantiseAlong(x, axis)
+			q, scale = r.quantiseAlong(x, axes)
 			qs, scales = append(qs, q), append(scales, scale)
 		}
 		return r.make(ir.Concat, y.Attr, qs...), r.make(ir.Concat, y.Attr, scales...)
@@ -118,27 +130,28 @@ func (r *rewriter) quantiseAlong(y *ir.Node, axis int) (q, scale *ir.Node) {
 		return y.In[0], r.number(ir.Type{DType: ir.F32, Shape: shape}, 1)
 	case y.Op == ir.Mul:
 		for i, x := range y.In {
-			if scale = r.along(y.In[1-i], axis); isBytes(x) && scale != nil {
+			if scale = r.along(y.In[1-i], axes); isBytes(x) && scale != nil {
 				return x.In[0], scale
 			}
 		}
 	}
-	column := ir.Type{DType: ir.F32, Shape: narrowed(y.Shape, axis)}
-	top := r.make(ir.ReduceMax, ir.Attr{Axes: []int{axis}}, r.op(ir.Abs, y))
+	column := ir.Type{DType: ir.F32, Shape: narrowed(y.Shape, axes...)}
+	top := r.make(ir.ReduceMax, ir.Attr{Axes: slices.Sorted(slices.Values(axes))}, r.op(ir.Abs, y))
 	scale = r.op(ir.Max, r.op(ir.Mul, top, r.number(column, 1.0/127)), r.number(column, minScale))
 	return r.cast(ir.I8, r.op(ir.Round, r.op(ir.Div, y, r.expand(scale, y.Shape)))), scale
 }
 
 func isBytes(x *ir.Node) bool { return x.Op == ir.Cast && x.In[0].DType == ir.I8 }
 
-// along gives one element along an axis of what is the same there; nil if x is
-// not known to be.
-func (r *rewriter) along(x *ir.Node, axis int) *ir.Node {
+// along gives one element along axes of what is the same there; nil if x is not
+// known to be.
+func (r *rewriter) along(x *ir.Node, axes []int) *ir.Node {
+	row := narrowed(x.Shape, axes...)
 	if bits, ok := splatOf(x); ok {
-		return r.splat(x.DType, narrowed(x.Shape, axis), bits)
+		return r.splat(x.DType, row, bits)
 	}
-	if x.Op == ir.Expand && x.In[0].Shape[axis].IsConst(1) {
-		return r.expand(x.In[0], narrowed(x.Shape, axis))
+	if x.Op == ir.Expand && x.In[0].Shape.Equal(narrowed(x.In[0].Shape, axes...)) {
+		return r.expand(x.In[0], row)
 	}
 	return nil
 }

@@ -91,10 +91,12 @@ func unchanging(g *ir.Graph) []bool {
 
 // isLarge tells whether K and N are known to be minProductSide, mayBeLarge
 // whether they are not known to be less.
-func isLarge(n *ir.Node) bool {
-	k, static := lastDim(n.In[0]).Const()
-	cols, static2 := lastDim(n).Const()
-	return static && static2 && k >= minProductSide && cols >= minProductSide
+func isLarge(n *ir.Node) bool { return areLarge(lastDim(n.In[0]), lastDim(n)) }
+
+func areLarge(k, n ir.Dim) bool {
+	rows, static := k.Const()
+	cols, static2 := n.Const()
+	return static && static2 && rows >= minProductSide && cols >= minProductSide
 }
 
 func mayBeLarge(n *ir.Node) bool {
