@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/device"
+	pipeline "github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -19,7 +20,8 @@ type Options struct {
 	Device *Device // nil: the best
 	// Precision is what products compute in; 0 is F32.
 	Precision Precision
-	// NoOpt names optimisations to leave out; "all" leaves out every one.
+	// NoOpt names optimisations to leave out; "all" leaves out every one. A name
+	// that is none is an error, on devices that optimise nothing too.
 	NoOpt []string
 	// Trace, if set, is given the text of each stage of compiling.
 	Trace func(stage, text string)
@@ -84,6 +86,9 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	precision, err := products(o.Precision)
 	if err != nil {
 		return nil, err
+	}
+	if err := pipeline.CheckSwitches(o.NoOpt); err != nil {
+		return nil, fmt.Errorf("NoOpt: %w", err)
 	}
 	d := o.Device
 	if d == nil {

@@ -3,6 +3,7 @@ package sinter
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -154,6 +155,38 @@ func TestInt8FollowsVariables(t *testing.T) {
 		}
 		if err := prog.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A name that switches nothing off is refused in the same words, whatever the
+// precision and the device; one that does is taken by all.
+func TestNoOptNames(t *testing.T) {
+	g := Capture(Input("x", F32, N(4), N(64)).MatMul(Of(waves(64*32, 0.7), 64, 32)))
+	for _, name := range []string{"cpu", "interp"} {
+		d := open(t, name)
+		for _, p := range []Precision{0, F32, TF32, BF16, F16, Int8, Int4} {
+			compile := func(off ...string) error {
+				prog, err := Compile(g, Options{Device: d, Precision: p, NoOpt: off})
+				if err == nil {
+					err = prog.Close()
+				}
+				return err
+			}
+			for _, off := range []string{"fues", "", "int4", "fma/none", "int4/none"} {
+				err := compile("all", off)
+				if err == nil || !strings.Contains(err.Error(), `"`+off+`"`) || !strings.Contains(err.Error(), "all, fuse, rows") || !strings.Contains(err.Error(), "merge-products, fma, order") {
+					t.Errorf("%s, %s: %q: %v", name, precisionName(p), off, err)
+				}
+			}
+			for _, off := range []string{"bf16", "f16", "tf32", "int8"} {
+				if err := compile(off); err == nil || !strings.Contains(err.Error(), `"`+off+`" cannot be left out`) {
+					t.Errorf("%s, %s: %q: %v", name, precisionName(p), off, err)
+				}
+			}
+			if err := compile("fuse", "fma", "simplify/add-zero", "tuning"); err != nil {
+				t.Errorf("%s, %s: %v", name, precisionName(p), err)
+			}
 		}
 	}
 }

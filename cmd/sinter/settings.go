@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sinterml/sinter/internal/rewrite"
-	"github.com/sinterml/sinter/internal/schedule"
+	"github.com/sinterml/sinter/internal/device/compile"
 )
 
 // The environment variables that stand in for flags, or set what has none, and
@@ -97,23 +95,9 @@ func parsePasses(list string) ([]string, error) {
 	if list == "" {
 		return nil, nil
 	}
-	known := append([]string{"all"}, schedule.Switches...)
-	rules := map[string]bool{}
-	for _, p := range rewrite.Passes() {
-		if p.Required {
-			continue
-		}
-		known = append(known, p.Name)
-		for _, r := range p.Rules {
-			rules[r.Name] = true
-		}
-	}
 	names := strings.Split(list, ",")
 	for i, n := range names {
 		names[i] = strings.TrimSpace(n)
-		if !slices.Contains(known, names[i]) && !rules[names[i]] {
-			return nil, fmt.Errorf("no pass %q: there are %s; a rule is named pass/rule", names[i], strings.Join(known, ", "))
-		}
 	}
-	return names, nil
+	return names, compile.CheckSwitches(names)
 }

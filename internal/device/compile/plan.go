@@ -76,27 +76,3 @@ func NumberLeaves(g *ir.Graph) *ir.Graph {
 	}
 	return &numbered
 }
-
-// RewriteSwitches are those of names that are none of the scheduler's.
-func RewriteSwitches(names []string) []string {
-	rewrites, _ := splitSwitches(names)
-	return rewrites
-}
-
-// splitSwitches tells the scheduler's switches from the rewriter's, which
-// refuses names that nobody knows.
-func splitSwitches(names []string) (rewrites, schedules []string) {
-	for _, n := range names {
-		mine := false
-		for _, s := range schedule.Switches {
-			mine = mine || s == n
-		}
-		if mine || n == "all" {
-			schedules = append(schedules, n)
-		}
-		if !mine {
-			rewrites = append(rewrites, n)
-		}
-	}
-	return rewrites, schedules
-}
