@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"errors"
+	"os"
 
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
@@ -12,9 +13,19 @@ import (
 	"github.com/sinterml/sinter/internal/emit/entry"
 )
 
-// New opens a device. Compiled programs are kept in a cache, if not nil.
+// New opens a device. Compiled programs are kept in a cache, if not nil, unless the
+// driver keeps them itself.
 func New(api *cl.API, d *cl.Device, kept *diskcache.Cache) (*launch.Device, error) {
+	if keeps(d) {
+		kept = nil
+	}
 	return open(api, d, shapeOf(d), buildOptions(d), kept)
+}
+
+// keeps tells whether a driver keeps what it compiled. PoCL does, and to hand out
+// a program it compiles all kernels once more, for groups of any size.
+func keeps(d *cl.Device) bool {
+	return d.Platform == "Portable Computing Language" && os.Getenv("POCL_KERNEL_CACHE") != "0"
 }
 
 func open(api *cl.API, d *cl.Device, shape entry.Shape, options string, kept *diskcache.Cache) (*launch.Device, error) {
