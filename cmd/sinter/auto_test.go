@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,11 +17,12 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/trial"
+	"github.com/sinterml/sinter/internal/ir"
 )
 
 // The environment of a command that is to find a GPU.
 const (
-	envGPU    = "SINTER_TEST_GPU"     // what it is like: fast, slow, software, wrong
+	envGPU    = "SINTER_TEST_GPU"     // what it is like: fast, slow, software, wrong, fragile
 	envGPULog = "SINTER_TEST_GPU_LOG" // a file to which each use is written: a word and the command
 )
 
@@ -44,6 +46,14 @@ func (g gpu) Submit(ctx context.Context, b *device.Bound) (device.Event, error) 
 		b.Outputs[0].Bytes()[3] ^= 0x20
 	}
 	return e, err
+}
+
+// CompileGraph crashes at a sort of f32 where the device is fragile.
+func (g gpu) CompileGraph(ctx context.Context, graph *ir.Graph, o device.Options) (device.Module, error) {
+	if g.like == "fragile" && slices.ContainsFunc(graph.Nodes, func(n *ir.Node) bool { return n.Op == ir.Sort && n.In[0].DType == ir.F32 }) {
+		*(*byte)(nil) = 1
+	}
+	return g.Device.CompileGraph(ctx, graph, o)
 }
 
 type ended struct{}
@@ -88,8 +98,8 @@ func newGPUMachine(t *testing.T, like string) *gpuMachine {
 	return m
 }
 
-// run runs the command and tells how the GPU was used meanwhile.
-func (m *gpuMachine) run(stdin string, args ...string) (stdout, used string) {
+// start runs the command.
+func (m *gpuMachine) start(stdin string, args ...string) (stdout []byte, stderr string, err error) {
 	m.t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -102,8 +112,15 @@ func (m *gpuMachine) run(stdin string, args ...string) (stdout, used string) {
 	var complaints strings.Builder
 	c.Stderr = &complaints
 	out, err := c.Output()
+	return out, complaints.String(), err
+}
+
+// run runs a command that succeeds, and tells how the GPU was used meanwhile.
+func (m *gpuMachine) run(stdin string, args ...string) (stdout, used string) {
+	m.t.Helper()
+	out, complaints, err := m.start(stdin, args...)
 	if err != nil {
-		m.t.Fatalf("%v: %v\n%s", args, err, complaints.String())
+		m.t.Fatalf("%v: %v\n%s", args, err, complaints)
 	}
 	log, _ := os.ReadFile(m.log)
 	return string(out), string(log)

@@ -19,12 +19,13 @@ import (
 	"github.com/sinterml/sinter/cmd/sinter/internal/devcheck"
 	"github.com/sinterml/sinter/cmd/sinter/internal/probe"
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/suite"
 )
 
-// Times of a check: no step begins after the first, and by the second all are
-// ended.
+// Times of a check, from the beginning of the command: no step begins after the
+// first, and by the second all are ended.
 const (
-	checkTime  = 40 * time.Second
+	checkTime  = 46 * time.Second
 	checkLimit = 58 * time.Second
 )
 
@@ -43,7 +44,8 @@ needs and sinter says so. Without an ID the device that would be used is checked
 Where something fails, a report is written to sinter-check-ID.json, to be
 attached to a bug: versions, what is known of the device, each failure with its
 graph and the first wrong elements. --report writes it in any case. Drivers run
-in a process of their own, so that one that crashes or hangs is reported too.`,
+in processes of their own, so that one that crashes or hangs is reported too, and
+compile several cases as one program; cases of one that fails are run alone.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("give one device, not %d", len(args))
@@ -59,13 +61,16 @@ in a process of their own, so that one that crashes or hangs is reported too.`,
 				}
 			}
 			if child {
-				return devcheck.Child(a.stdout, func(each func(devcheck.Step)) error { return a.checkHere(cmd.Context(), id, each) })
+				return devcheck.Serve(cmd.Context(), a.stdin, a.stdout, func() (suite.Runner, error) {
+					d, _, err := a.runner(id)
+					return d, err
+				})
 			}
 			return a.checkDevice(cmd.Context(), id, report)
 		},
 	}
 	c.Flags().StringVar(&report, "report", "", "write the report to this file, also where all is well")
-	c.Flags().BoolVar(&child, "child", false, "print steps for another process")
+	c.Flags().BoolVar(&child, "child", false, "run steps for another process")
 	c.Flags().Lookup("child").Hidden = true
 	return c
 }
@@ -97,23 +102,21 @@ type checkGroup struct {
 
 // checkDevice checks a device and prints what came of it.
 func (a *app) checkDevice(ctx context.Context, id, file string) error {
+	begun := time.Now()
 	r, err := a.checked(ctx, id)
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
 	report := &checkReport{Sinter: readVersion(), Time: begun.UTC().Truncate(time.Second), Device: a.rowOf(r), Formats: []string{}, Rules: map[string]bool{}, Failed: []devcheck.Step{}}
 	bar := a.startProgress("checking "+r.Name, int64(devcheck.Steps()))
 	each := func(s devcheck.Step) {
-		if !s.Begun {
-			report.add(s)
-			bar.add(1)
-		}
+		report.add(s)
+		bar.add(1)
 	}
 	if external(r.Kind) {
-		err = a.checkInChild(ctx, r.Name, each)
+		err = a.checkInProcesses(ctx, r.Name, begun, each)
 	} else {
-		err = a.checkHere(ctx, r.Name, each)
+		err = a.checkHere(ctx, r.Name, begun.Add(checkTime), each)
 	}
 	bar.end()
 	if ctx.Err() != nil {
@@ -185,8 +188,7 @@ func external(kind string) bool {
 }
 
 // checkHere checks a device in this process.
-func (a *app) checkHere(ctx context.Context, id string, each func(devcheck.Step)) error {
-	deadline := time.Now().Add(checkTime)
+func (a *app) checkHere(ctx context.Context, id string, deadline time.Time, each func(devcheck.Step)) error {
 	d, _, err := a.runner(id)
 	if err != nil {
 		return err
@@ -194,15 +196,18 @@ func (a *app) checkHere(ctx context.Context, id string, each func(devcheck.Step)
 	return errors.Join(devcheck.Run(ctx, d, deadline, each), d.Close())
 }
 
-// checkInChild has another process check it.
-func (a *app) checkInChild(ctx context.Context, id string, each func(devcheck.Step)) error {
+// checkInProcesses has other processes check it.
+func (a *app) checkInProcesses(ctx context.Context, id string, begun time.Time, each func(devcheck.Step)) error {
 	exe, err := os.Executable()
 	if err != nil {
 		exe = os.Args[0]
 	}
-	c := exec.Command(exe, "device", "check", id, "--child")
-	c.Env = append(os.Environ(), "GOTRACEBACK=none") // of a crash the signal will do
-	return devcheck.InChild(ctx, c, checkLimit, each)
+	command := func() *exec.Cmd {
+		c := exec.Command(exe, "device", "check", id, "--child")
+		c.Env = append(os.Environ(), "GOTRACEBACK=none") // of a crash the signal will do
+		return c
+	}
+	return devcheck.InProcesses(ctx, command, devcheck.Limits{Begin: begun.Add(checkTime), End: begun.Add(checkLimit)}, each)
 }
 
 // add notes a step that has ended.

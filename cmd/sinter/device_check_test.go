@@ -71,6 +71,27 @@ func TestDeviceCheckFails(t *testing.T) {
 	}
 }
 
+// TestDeviceCheckInProcesses checks a GPU that is well, and one whose driver
+// crashes at a case: that one is named, and all others are run.
+func TestDeviceCheckInProcesses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for like, want := range map[string]string{"fast": "", "fragile": "sort f32"} {
+		var r checkReport
+		out, complaints, err := newGPUMachine(t, like).start("", "device", "check", "metal:0", "--json")
+		if (err == nil) != (want == "") || json.Unmarshal(out, &r) != nil {
+			t.Fatalf("%s: %v\n%s", like, err, complaints)
+		}
+		if r.Passed != (want == "") || r.Cases < 100 || r.Late > 0 || len(r.Formats) < 4 || len(r.Rules) != 6 {
+			t.Errorf("%s: %+v", like, r)
+		}
+		switch {
+		case want == "" && len(r.Failed) == 0 && r.Fault == "":
+		case len(r.Failed) != 1 || r.Failed[0].Name != want || !strings.Contains(r.Failed[0].Error, "crashes") || !strings.Contains(r.Fault, "crashes"):
+			t.Errorf("%s: %q, %+v", like, r.Fault, r.Failed)
+		}
+	}
+}
+
 // wrongDevice changes a bit of every result.
 type wrongDevice struct{ *interp.Device }
 

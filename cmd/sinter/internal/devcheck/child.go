@@ -8,124 +8,129 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/sinterml/sinter/cmd/sinter/internal/probe"
 )
 
-// mark begins the lines of a child: drivers print on standard output too.
-const mark = "sinter-check "
+// errTime is that of a child that has not answered in its time.
+var errTime = errors.New("no answer")
 
-// Child is the other side of InChild: it writes the steps as lines.
-func Child(w io.Writer, run func(each func(Step)) error) error {
-	var failed error
-	err := run(func(s Step) {
-		b, err := json.Marshal(s)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "\n%s%s\n", mark, b)
-		}
-		failed = errors.Join(failed, err)
-	})
-	return errors.Join(err, failed)
+// child is a process that calls Serve.
+type child struct {
+	process    *exec.Cmd
+	in         io.WriteCloser
+	answers    chan answer // closed where its output ends
+	complaints tail
 }
 
-// patience is how long one step may take: past it the driver hangs.
-const patience = 15 * time.Second
-
-// begun is a step that has not ended.
-type begun struct {
-	Step
-	since time.Time
-}
-
-// InChild runs a command that calls Child and passes its steps on, within a
-// limit. What had begun when the command crashed has failed, and what had taken
-// too long when the time was up; other steps are late.
-func InChild(ctx context.Context, c *exec.Cmd, limit time.Duration, each func(Step)) error {
+// start starts a command, and waits until the device is open.
+func start(ctx context.Context, c *exec.Cmd, limit time.Duration) (*child, error) {
+	k := &child{process: c, answers: make(chan answer)}
+	c.Stderr = &k.complaints
+	c.WaitDelay = time.Second // its compiler's linker may have outlived it
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
 	out, err := c.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var complaints tail
-	c.Stderr = &complaints
 	if err := c.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	lines := make(chan Step)
-	go func() {
-		defer close(lines)
-		scanner := bufio.NewScanner(out)
-		scanner.Buffer(nil, 1<<24)
-		for scanner.Scan() {
-			_, text, ours := strings.Cut(scanner.Text(), mark)
-			var s Step
-			if ours && json.Unmarshal([]byte(text), &s) == nil {
-				lines <- s
-			}
-		}
-	}()
-	open, ended := follow(ctx, lines, limit, each)
-	if !ended {
-		_ = c.Process.Kill()
-		for range lines { // what it still wrote
-		}
-	}
-	err = c.Wait()
+	k.in = in
+	go k.listen(out)
+	a, err := k.wait(ctx, limit)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case ended && len(open) == 0 && err == nil:
-		return nil
-	case ended:
-		reason := "the driver " + probe.Reason(err, limit, complaints)
-		tell(open, each, func(s *Step) { s.Error = reason })
-		return errors.New(reason)
+	case errors.Is(err, errTime):
+		return nil, fmt.Errorf("the driver does not answer within %.0f s", limit.Seconds())
+	case err != nil:
+		return nil, err
+	case !a.Ready:
+		_, _ = k.end(time.Second)
+		return nil, errors.New(a.Fault)
 	}
-	hangs := error(nil)
-	tell(open, each, func(s *Step) {
-		if s.Late = s.Seconds < patience.Seconds(); !s.Late {
-			s.Error = fmt.Sprintf("the driver does not answer within %.0f s", s.Seconds)
-			hangs = fmt.Errorf("%s: %s", s.Name, s.Error)
+	return k, nil
+}
+
+func (k *child) listen(out io.Reader) {
+	defer close(k.answers)
+	scanner := bufio.NewScanner(out)
+	scanner.Buffer(nil, 1<<24)
+	for scanner.Scan() {
+		_, text, ours := strings.Cut(scanner.Text(), mark)
+		var a answer
+		if ours && json.Unmarshal([]byte(text), &a) == nil {
+			k.answers <- a
 		}
-	})
-	return hangs
-}
-
-// tell ends steps that did not end themselves.
-func tell(open []begun, each func(Step), change func(s *Step)) {
-	for _, o := range open {
-		s := o.Step
-		s.Begun, s.Seconds = false, time.Since(o.since).Seconds()
-		change(&s)
-		each(s)
 	}
 }
 
-// follow passes steps on until there are no more, or time is up.
-func follow(ctx context.Context, lines <-chan Step, limit time.Duration, each func(Step)) (open []begun, ended bool) {
+// run has the child run a job. After an error there is no child: the driver has
+// crashed, or there was no answer in time.
+func (k *child) run(ctx context.Context, j job, limit time.Duration) (answer, error) {
+	b, err := json.Marshal(j)
+	if err != nil {
+		return answer{}, err
+	}
+	_, _ = k.in.Write(append(b, '\n')) // of a child that has ended, waiting tells more
+	return k.wait(ctx, limit)
+}
+
+// wait waits for the next answer.
+func (k *child) wait(ctx context.Context, limit time.Duration) (answer, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for {
-		select {
-		case s, ok := <-lines:
-			if !ok {
-				return open, true
-			}
-			if s.Begun {
-				open = append(open, begun{s, time.Now()})
-			} else {
-				open = slices.DeleteFunc(open, func(o begun) bool { return o.Kind == s.Kind && o.Name == s.Name })
-			}
-			each(s)
-		case <-timer.C:
-			return open, false
-		case <-ctx.Done():
-			return open, false
+	select {
+	case a, ok := <-k.answers:
+		if ok {
+			return a, nil
 		}
+		_, err := k.end(patience)
+		return answer{}, k.blame(err)
+	case <-timer.C:
+		_, _ = k.end(0)
+		return answer{}, errTime
+	case <-ctx.Done():
+		_, _ = k.end(0)
+		return answer{}, ctx.Err()
 	}
 }
+
+// close has the child close the device and end. One that takes too long is late.
+func (k *child) close(ctx context.Context, limit time.Duration) error {
+	_ = k.in.Close()
+	defer context.AfterFunc(ctx, func() { _ = k.process.Process.Kill() })()
+	killed, err := k.end(limit)
+	if killed || err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return k.blame(err)
+}
+
+// end waits for the end of the process, which is killed after so long.
+func (k *child) end(limit time.Duration) (killed bool, err error) {
+	go func() { // what it still writes
+		for range k.answers {
+		}
+	}()
+	timer := time.AfterFunc(limit, func() { _ = k.process.Process.Kill() })
+	err = k.process.Wait()
+	return !timer.Stop(), err
+}
+
+// blame says how the process ended.
+func (k *child) blame(err error) error {
+	return &crash{probe.Reason(err, patience, k.complaints)}
+}
+
+// crash is the end of a process that nobody asked for.
+type crash struct{ reason string }
+
+func (c *crash) Error() string { return "the driver " + c.reason }
 
 // tail keeps the last that was written to it.
 type tail []byte

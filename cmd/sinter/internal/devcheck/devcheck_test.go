@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,88 +12,6 @@ import (
 	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/emit/entry"
 )
-
-// TestMain is the child of tests below where a variable says how it ends.
-func TestMain(m *testing.M) {
-	way := os.Getenv("DEVCHECK_TEST_CHILD")
-	if way == "" {
-		os.Exit(m.Run())
-	}
-	err := Child(os.Stdout, func(each func(Step)) error {
-		each(Step{Kind: Case, Name: "first", Begun: true})
-		each(Step{Kind: Case, Name: "first", OK: true})
-		fmt.Println("a driver's own words")
-		each(Step{Kind: Case, Name: "second", Begun: true})
-		switch way {
-		case "crash":
-			fmt.Fprintln(os.Stderr, "assertion failed in the driver")
-			*(*byte)(nil) = 1
-		case "exit":
-			os.Exit(7)
-		case "hang":
-			time.Sleep(time.Hour)
-		case "fail":
-			return errors.New("it cannot be opened")
-		}
-		each(Step{Kind: Case, Name: "second", Error: "wrong"})
-		return nil
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func inChild(ctx context.Context, way string, limit time.Duration) (map[string]Step, error) {
-	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), "DEVCHECK_TEST_CHILD="+way, "GOTRACEBACK=none")
-	ended := map[string]Step{}
-	err := InChild(ctx, c, limit, func(s Step) {
-		if !s.Begun {
-			ended[s.Name] = s
-		}
-	})
-	return ended, err
-}
-
-func TestInChild(t *testing.T) {
-	for way, want := range map[string]struct{ fault, second string }{
-		"well":  {"", "wrong"},
-		"crash": {"the driver crashes", "the driver crashes"},
-		"exit":  {"ends the program", "ends the program"},
-		"fail":  {"it cannot be opened", "it cannot be opened"},
-	} {
-		ended, err := inChild(t.Context(), way, time.Minute)
-		if (err == nil) != (want.fault == "") || err != nil && !strings.Contains(err.Error(), want.fault) {
-			t.Errorf("%s: %v", way, err)
-		}
-		if !ended["first"].OK || ended["second"].OK || !strings.Contains(ended["second"].Error, want.second) {
-			t.Errorf("%s: %+v", way, ended)
-		}
-	}
-	// It has not hung for long enough to be blamed.
-	ended, err := inChild(t.Context(), "hang", 500*time.Millisecond)
-	if s := ended["second"]; err != nil || !s.Late || s.OK {
-		t.Errorf("hang: %v, %+v", err, s)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := inChild(ctx, "hang", time.Minute); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("cancelled: %v", err)
-	}
-}
-
-// Whoever has hung for longer than the patience is blamed.
-func TestHangs(t *testing.T) {
-	var got Step
-	tell([]begun{{Step{Kind: Case, Name: "x", Begun: true}, time.Now().Add(-2 * patience)}}, func(s Step) { got = s }, func(s *Step) {
-		s.Late = s.Seconds < patience.Seconds()
-	})
-	if got.Late || got.Begun || got.Seconds < 2*patience.Seconds() {
-		t.Errorf("%+v", got)
-	}
-}
 
 // spoiled changes the last element of all results.
 type spoiled struct {
@@ -116,13 +31,11 @@ func (d *spoiled) Submit(ctx context.Context, b *device.Bound) (device.Event, er
 }
 
 func TestRun(t *testing.T) {
-	late, failed, ok, begun := 0, 0, 0, 0
+	late, failed, ok := 0, 0, 0
 	count := func(s Step) {
 		switch {
 		case s.Late:
 			late++
-		case s.Begun:
-			begun++
 		case s.OK:
 			ok++
 		default:
@@ -132,16 +45,53 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	if err := Run(t.Context(), interp.New(), time.Now().Add(time.Hour), count); err != nil || ok != Steps() || begun != ok || late+failed > 0 {
+	if err := Run(t.Context(), interp.New(), time.Now().Add(time.Hour), count); err != nil || ok != Steps() || late+failed > 0 {
 		t.Errorf("%v: %d ok of %d, %d late, %d failed", err, ok, Steps(), late, failed)
 	}
-	late, failed, ok, begun = 0, 0, 0, 0
+	late, failed, ok = 0, 0, 0
 	if err := Run(t.Context(), interp.New(), time.Now().Add(-time.Hour), count); err != nil || late != Steps() {
 		t.Errorf("%v: %d late", err, late)
 	}
-	late, failed, ok, begun = 0, 0, 0, 0
+	late, failed, ok = 0, 0, 0
 	if err := Run(t.Context(), &spoiled{Device: interp.New()}, time.Now().Add(time.Hour), count); err != nil || failed < Steps()*3/4 {
 		t.Errorf("%v: %d failed", err, failed)
+	}
+}
+
+// Every step is run once, every case of the short suite among them, and what
+// models are made of comes before the rest.
+func TestPlan(t *testing.T) {
+	all, jobs := plan()
+	next, several := 0, 0
+	for _, j := range jobs {
+		if j.From != next || j.To <= j.From || j.To-j.From > togetherCases {
+			t.Errorf("%+v after %d", j, next)
+		}
+		next = j.To
+		if j.To-j.From > 1 {
+			several++
+		}
+	}
+	if next != len(all) || several < 8 || len(jobs) > 70 {
+		t.Errorf("%d of %d steps in %d jobs, %d of several", next, len(all), len(jobs), several)
+	}
+	cases := map[string]bool{}
+	for i, s := range all {
+		if s.kind == Case {
+			cases[s.name] = true
+		}
+		if s.name == "softmax" && i > 20 {
+			t.Errorf("softmax is number %d", i)
+		}
+	}
+	for _, c := range suite.Short() {
+		if !cases[c.Name] {
+			t.Errorf("no step %q", c.Name)
+		}
+		delete(cases, c.Name)
+	}
+	if len(cases) > 0 {
+		t.Errorf("more: %v", cases)
 	}
 }
 
