@@ -17,6 +17,8 @@ import (
 // on beside each other where its driver can: runs each on a stream of its own, and
 // transfers on others. So no two of them may use the same memory but to read it,
 // nor may memory be closed that one of them uses: package launch sees to that.
+// Where a driver does not say when something has ended, the Backend refuses what
+// comes later, and keeps memory that is closed.
 type Backend interface {
 	// Alloc makes n bytes of any contents, from a multiple of entry.WideBytes on; n
 	// is at least leastBytes. Where an error from here, Build or Record has a

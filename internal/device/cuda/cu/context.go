@@ -31,7 +31,8 @@ type Context struct {
 var ErrClosed = errors.New("CUDA: closed")
 
 // LostError says that the device has failed, in a way after which the driver
-// refuses all that is asked of an open device.
+// refuses all that is asked of an open device, or does not say when what runs there
+// ends.
 type LostError struct {
 	Device string
 	Err    error // of the call that noticed it
@@ -137,6 +138,16 @@ func (c *Context) check(code Code, call string) error {
 	return c.lost.Load()
 }
 
+// waited is the error of waiting for what was started. Where there is one, that may
+// still go on, in memory that nobody can tell to be free: the context is lost.
+func (c *Context) waited(err error) error {
+	if err == nil {
+		return nil
+	}
+	c.lost.CompareAndSwap(nil, &LostError{c.Device.Name, err})
+	return c.lost.Load()
+}
+
 // make makes something that needs the context until drop.
 func (c *Context) make(name string, f func() Code) error {
 	if c.closed.Load() {
@@ -155,7 +166,8 @@ func (c *Context) drop(name string, f func() Code) error {
 }
 
 // give gives something back. What belonged to a context that is lost has gone
-// with it.
+// with it, or what runs there may still use it: the driver ends that, with all that
+// the context has, when the device is given back.
 func (c *Context) give(name string, f func() Code) error {
 	if c.lost.Load() != nil {
 		return nil

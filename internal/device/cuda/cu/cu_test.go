@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -418,4 +419,57 @@ func TestClosedEarly(t *testing.T) {
 		t.Error(err)
 	}
 	clean(t, f)
+}
+
+// A driver that does not say when what it runs has ended is not used any more:
+// memory of that stays until the device is given back, and can be had anew then.
+func TestWaitFails(t *testing.T) {
+	for _, code := range []cu.Code{cu.OutOfMemory, cu.OperatingSystem, cu.InvalidHandle} {
+		fails := false
+		f := &cutest.Fake{WaitFails: func() cu.Code {
+			if fails {
+				return code
+			}
+			return 0
+		}}
+		api := f.API()
+		all, err := api.Devices()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := api.NewContext(all[0])
+		must(t, c, err)
+		s, from, to := stream(t, c), memory(t, c, 16), memory(t, c, 16)
+		if err := s.Copy(to, 0, from, 0, 16); err != nil {
+			t.Fatal(err)
+		}
+		fails = true
+		var lost *cu.LostError
+		if err := s.Wait(); !errors.As(err, &lost) || !errors.Is(err, code) || !strings.Contains(err.Error(), "the device failed: Fake GPU") {
+			t.Errorf("waiting: %v", err)
+		}
+		fails = false
+		for name, err := range map[string]error{
+			"copy": s.Copy(from, 0, to, 0, 16), "wait": s.Wait(), "read": s.Read(make([]byte, 16), to, 0), "alloc": second(c.Alloc(1)), "lost": c.Lost(),
+		} {
+			if !errors.Is(err, code) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := errors.Join(to.Close(), from.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if left := f.Live(); !slices.Contains(left, "cuMemAlloc") {
+			t.Errorf("memory that may be written was freed: %v", left)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		again, err := api.NewContext(all[0])
+		must(t, again, err)
+		if err := errors.Join(memory(t, again, 16).Close(), again.Lost(), again.Close()); err != nil {
+			t.Error(err)
+		}
+		clean(t, f)
+	}
 }

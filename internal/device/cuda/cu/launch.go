@@ -206,10 +206,10 @@ func (g *Graph) Run(s *Stream, f *Fetch) error {
 	if f != nil {
 		code := c.api.MemcpyDtoHAsync(unsafe.Pointer(&f.To.Bytes[0]), f.From.Pointer, len(f.To.Bytes), s.id)
 		if err := c.check(code, "cuMemcpyDtoH"); err != nil {
-			return errors.Join(err, c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize"))
+			return errors.Join(err, s.synchronize())
 		}
 	}
-	return c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize")
+	return s.synchronize()
 }
 
 // Close gives the graph back; no run is on its way.

@@ -27,7 +27,8 @@ func (c *Context) NewStream() (*Stream, error) {
 
 // Wait returns when all that was started has ended.
 func (s *Stream) Wait() error {
-	return s.context.call("cuStreamSynchronize", func() Code { return s.context.api.StreamSynchronize(s.id) })
+	c := s.context
+	return c.waited(c.call("cuStreamSynchronize", func() Code { return c.api.StreamSynchronize(s.id) }))
 }
 
 // wait starts something and returns when it has ended.
@@ -40,7 +41,12 @@ func (s *Stream) wait(call string, start func() Code) error {
 	if err := c.check(start(), call); err != nil {
 		return err
 	}
-	return c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize")
+	return s.synchronize()
+}
+
+// synchronize is Wait where the context is current.
+func (s *Stream) synchronize() error {
+	return s.context.waited(s.context.check(s.context.api.StreamSynchronize(s.id), "cuStreamSynchronize"))
 }
 
 // Close gives the stream back; what was started has ended.
@@ -84,7 +90,7 @@ func (s *Stream) WaitFor(e *Event) error {
 
 // Wait returns when the event has come.
 func (e *Event) Wait() error {
-	return e.context.call("cuEventSynchronize", func() Code { return e.context.api.EventSynchronize(e.id) })
+	return e.context.waited(e.context.call("cuEventSynchronize", func() Code { return e.context.api.EventSynchronize(e.id) }))
 }
 
 // Done tells whether the event has come, without waiting.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -16,6 +17,11 @@ type Context struct {
 	api    *API
 	lost   atomic.Bool
 	closed atomic.Bool
+
+	mu        sync.Mutex
+	unwaited  []StreamID // of which a wait has failed: what runs there may go on
+	unwaitErr error      // of the first
+	left      []func()   // what is to be given back when they have ended
 }
 
 // ErrClosed is returned by what was closed before it was used.
@@ -24,6 +30,14 @@ var ErrClosed = errors.New("HIP: closed")
 // enter makes the device current on this thread, on which the goroutine stays
 // until leave.
 func (c *Context) enter() (leave func(), err error) {
+	if err := c.unfinished(); err != nil {
+		return func() {}, err
+	}
+	return c.current()
+}
+
+// current is enter, whatever has failed.
+func (c *Context) current() (leave func(), err error) {
 	runtime.LockOSThread()
 	before := new(int32)
 	if code := c.api.GetDevice(before); code != 0 {
@@ -49,6 +63,75 @@ func (c *Context) check(code Code, call string) error {
 	return checkRun(code, call)
 }
 
+// unfinished is why the device is not used any more, if so: nobody knows what of its
+// memory what runs there still uses.
+func (c *Context) unfinished() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unwaitErr
+}
+
+// wait waits for a stream, with the device current. A driver that cannot has not
+// ended what runs there; but one that has lost the device has.
+func (c *Context) wait(s StreamID, host []byte) error {
+	code := c.api.StreamSynchronize(s)
+	if code == 0 || lost(code) {
+		return c.check(code, "hipStreamSynchronize")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := fmt.Errorf("the device failed: %w", &Error{"hipStreamSynchronize", code})
+	c.unwaited = append(c.unwaited, s)
+	c.left = append(c.left, func() { runtime.KeepAlive(host) })
+	if c.unwaitErr == nil {
+		c.unwaitErr = err
+	}
+	return err
+}
+
+// give gives something back, with the device current; once all that may use it has
+// ended, where that is not known.
+func (c *Context) give(free func() error) error {
+	leave, err := c.current()
+	defer leave()
+	if err != nil && !c.lost.Load() {
+		return err
+	}
+	c.mu.Lock()
+	if c.unwaitErr != nil {
+		c.left = append(c.left, func() { _ = free() })
+		c.mu.Unlock()
+		return nil
+	}
+	c.mu.Unlock()
+	return free()
+}
+
+// settle waits once more for what may go on, and gives back what was left if it has
+// ended.
+func (c *Context) settle() error {
+	leave, err := c.current()
+	defer leave()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unwaitErr == nil {
+		return nil
+	}
+	for _, s := range c.unwaited {
+		if code := c.api.StreamSynchronize(s); err == nil && code != 0 && !lost(code) {
+			err = c.unwaitErr
+		}
+	}
+	if err != nil {
+		return err // it stays until the program ends
+	}
+	for _, free := range c.left {
+		free()
+	}
+	c.left, c.unwaited, c.unwaitErr = nil, nil, nil
+	return nil
+}
+
 // NewContext opens a device.
 func (a *API) NewContext(d *Device) (*Context, error) {
 	defer dynlib.KeepSignals()()
@@ -69,7 +152,7 @@ func (c *Context) Close() error {
 	if c.closed.Swap(true) {
 		return ErrClosed
 	}
-	return nil
+	return c.settle()
 }
 
 // Memory is a part of a device's memory.
@@ -126,16 +209,13 @@ func (m *Memory) Close() error {
 	if m.closed.Swap(true) {
 		return ErrClosed
 	}
-	leave, err := m.context.enter()
-	defer leave()
-	if m.context.lost.Load() {
-		m.context.api.Free(m.address)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return m.context.check(m.context.api.Free(m.address), "hipFree")
+	return m.context.give(func() error {
+		code := m.context.api.Free(m.address)
+		if m.context.lost.Load() {
+			return nil
+		}
+		return m.context.check(code, "hipFree")
+	})
 }
 
 // within checks a part of memory.

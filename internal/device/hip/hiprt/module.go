@@ -1,7 +1,6 @@
 package hiprt
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -100,13 +99,13 @@ func (m *Module) Close() error {
 	if m.closed.Swap(true) {
 		return ErrClosed
 	}
-	leave, err := m.context.enter()
-	defer leave()
-	code := m.context.api.ModuleUnload(m.id)
-	if m.context.lost.Load() {
-		return nil
-	}
-	return errors.Join(err, m.context.check(code, "hipModuleUnload"))
+	return m.context.give(func() error {
+		code := m.context.api.ModuleUnload(m.id)
+		if m.context.lost.Load() {
+			return nil
+		}
+		return m.context.check(code, "hipModuleUnload")
+	})
 }
 
 // Launch is a kernel with its ranges and arguments, all of eight bytes.

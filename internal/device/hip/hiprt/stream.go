@@ -38,14 +38,12 @@ func (s *Stream) Close() error {
 	if s.closed.Swap(true) {
 		return ErrClosed
 	}
-	c := s.context
-	leave, err := c.enter()
-	defer leave()
-	return errors.Join(err, c.check(c.api.StreamDestroy(s.id), "hipStreamDestroy"))
+	return s.context.give(func() error { return s.context.check(s.context.api.StreamDestroy(s.id), "hipStreamDestroy") })
 }
 
-// do starts something and waits for all that was started.
-func (s *Stream) do(start func() error) error {
+// do starts something and waits for all that was started. host is what of the
+// host's memory that uses.
+func (s *Stream) do(host []byte, start func() error) error {
 	c := s.context
 	leave, err := c.enter()
 	defer leave()
@@ -53,10 +51,12 @@ func (s *Stream) do(start func() error) error {
 		return err
 	}
 	if err := start(); err != nil {
-		c.api.StreamSynchronize(s.id) // what was started uses memory that may go now
+		if waited := c.wait(s.id, host); !c.lost.Load() { // what was started uses memory that may go now
+			err = errors.Join(err, waited)
+		}
 		return err
 	}
-	return c.check(c.api.StreamSynchronize(s.id), "hipStreamSynchronize")
+	return c.wait(s.id, host)
 }
 
 // Directions of copies.
@@ -76,7 +76,7 @@ func (s *Stream) Write(dst *Memory, offset int, src []byte) error {
 	if err := dst.within(offset, len(src), "hipMemcpyAsync"); err != nil || len(src) == 0 {
 		return err
 	}
-	return s.do(func() error { return s.copies(dst.at(offset), unsafe.Pointer(&src[0]), len(src), toDevice) })
+	return s.do(src, func() error { return s.copies(dst.at(offset), unsafe.Pointer(&src[0]), len(src), toDevice) })
 }
 
 // Read copies from the device.
@@ -84,7 +84,7 @@ func (s *Stream) Read(dst []byte, src *Memory, offset int) error {
 	if err := src.within(offset, len(dst), "hipMemcpyAsync"); err != nil || len(dst) == 0 {
 		return err
 	}
-	return s.do(func() error { return s.copies(unsafe.Pointer(&dst[0]), src.at(offset), len(dst), toHost) })
+	return s.do(dst, func() error { return s.copies(unsafe.Pointer(&dst[0]), src.at(offset), len(dst), toHost) })
 }
 
 // Copy copies n bytes on the device.
@@ -92,7 +92,7 @@ func (s *Stream) Copy(dst, src *Memory, n int) error {
 	if err := errors.Join(dst.within(0, n, "hipMemcpyAsync"), src.within(0, n, "hipMemcpyAsync")); err != nil || n == 0 {
 		return err
 	}
-	return s.do(func() error { return s.copies(dst.at(0), src.at(0), n, onDevice) })
+	return s.do(nil, func() error { return s.copies(dst.at(0), src.at(0), n, onDevice) })
 }
 
 // Zero fills n bytes with 0.
@@ -101,7 +101,7 @@ func (s *Stream) Zero(m *Memory, n int) error {
 		return err
 	}
 	c := s.context
-	return s.do(func() error { return c.check(c.api.MemsetAsync(m.address, 0, n, s.id), "hipMemsetAsync") })
+	return s.do(nil, func() error { return c.check(c.api.MemsetAsync(m.address, 0, n, s.id), "hipMemsetAsync") })
 }
 
 // Run runs launches one after another and waits for the last. If from is not nil,
@@ -115,7 +115,7 @@ func (s *Stream) Run(all []*Launch, p []byte, from *Memory) (begun bool, err err
 	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	err = s.do(func() error {
+	err = s.do(p, func() error {
 		c := s.context
 		for _, l := range all {
 			pin.Pin(&l.values[0])

@@ -171,11 +171,13 @@ func (c *Commands) Close() error {
 	}
 	d, id := c.device, c.id
 	c.leave()
-	d.recording.Lock()
-	d.api.FreeCommands(d.id, d.pool, 1, &id)
-	d.recording.Unlock()
-	if c.stamps.pool != 0 {
-		d.api.DestroyQueryPool(d.id, c.stamps.pool)
-	}
+	d.give(func() {
+		d.recording.Lock()
+		d.api.FreeCommands(d.id, d.pool, 1, &id)
+		d.recording.Unlock()
+		if c.stamps.pool != 0 {
+			d.api.DestroyQueryPool(d.id, c.stamps.pool)
+		}
+	})
 	return d.release()
 }

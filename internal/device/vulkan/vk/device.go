@@ -20,6 +20,7 @@ type Device struct {
 	id     DeviceID
 	closed atomic.Bool
 	lost   atomic.Bool
+	left   left
 	refs   atomic.Int64 // one for the owner, one for each thing that was made with it
 
 	kinds  [memoryKinds]uint32 // types of memory
@@ -111,10 +112,13 @@ func (d *Device) retain() bool {
 	}
 }
 
-// release ends the device with the last that uses it.
+// release ends the device with the last that uses it, but not what may go on there.
 func (d *Device) release() error {
 	if d.refs.Add(-1) > 0 {
 		return nil
+	}
+	if err := d.settle(); err != nil {
+		return err
 	}
 	for i := range d.memory {
 		d.memory[i].close()

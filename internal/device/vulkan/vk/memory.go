@@ -217,6 +217,6 @@ func (m *Memory) Close() error {
 	if m.closed.Swap(true) {
 		return ErrClosed
 	}
-	m.pool.put(m)
+	m.pool.device.give(func() { m.pool.put(m) })
 	return m.pool.device.release()
 }

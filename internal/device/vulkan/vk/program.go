@@ -124,14 +124,16 @@ func (p *Program) Close() error {
 		return ErrClosed
 	}
 	d := p.device
-	for _, pipeline := range p.pipelines {
-		d.api.DestroyPipeline(d.id, pipeline)
-	}
-	if p.cache != 0 {
-		d.api.DestroyCache(d.id, p.cache)
-	}
-	if p.layout != 0 {
-		d.api.DestroyLayout(d.id, p.layout)
-	}
+	d.give(func() {
+		for _, pipeline := range p.pipelines {
+			d.api.DestroyPipeline(d.id, pipeline)
+		}
+		if p.cache != 0 {
+			d.api.DestroyCache(d.id, p.cache)
+		}
+		if p.layout != 0 {
+			d.api.DestroyLayout(d.id, p.layout)
+		}
+	})
 	return d.release()
 }

@@ -172,7 +172,11 @@ func (c *Commands) Wait() error {
 	case code == Success || code == DeviceLost:
 		return d.check(code, call)
 	}
-	return errors.Join(check(code, call), d.idle()) // nobody may use what it uses before it has ended
+	err := check(code, call)
+	if idle := d.idle(); idle != nil { // nobody may use what it uses before it has ended
+		err = errors.Join(err, idle, d.unwaited())
+	}
+	return err
 }
 
 // leave gives up the list's queue.

@@ -241,6 +241,80 @@ func TestWaitIsRefused(t *testing.T) {
 	}
 }
 
+// A driver that can wait neither for a list nor for the device is not used any more,
+// and what the list uses stays: until the device is given back, if it has ended by
+// then.
+func TestWaitsAreRefused(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		f, fails := &vktest.Fake{Queues: 2, Shared: true}, false
+		i, err := wrapped(f.API(), nil, func(a *vk.DeviceAPI) {
+			wait, idle := a.WaitSemaphores, a.WaitIdle
+			a.WaitSemaphores = func(d vk.DeviceID, info *vk.SemaphoreWaitInfo, n uint64) vk.Code {
+				if fails {
+					return vk.OutOfHostMemory
+				}
+				return wait(d, info, n)
+			}
+			a.WaitIdle = func(d vk.DeviceID) vk.Code {
+				if fails {
+					return vk.OutOfHostMemory
+				}
+				return idle(d)
+			}
+		}).NewInstance(vk.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := i.Physicals()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := all[0].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := d.Alloc(1<<10, vk.Local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Record()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Zero(m, m.Size)
+		if err := c.End(); err != nil {
+			t.Fatal(err)
+		}
+		fails = true
+		if err := c.Run(); !errors.Is(err, vk.OutOfHostMemory) || !errors.Is(err, vk.DeviceLost) || !strings.Contains(err.Error(), "the device failed") {
+			t.Errorf("waiting: %v", err)
+		}
+		if err := c.Run(); !errors.Is(err, vk.DeviceLost) {
+			t.Errorf("again: %v", err)
+		}
+		address := m.Address
+		if err := errors.Join(c.Close(), m.Close()); err != nil {
+			t.Error(err)
+		}
+		if m, err = d.Alloc(1<<10, vk.Local); err != nil || m.Address == address {
+			t.Errorf("memory that may be written is given to another: %v", err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		fails = !ends
+		if err := d.Close(); (err == nil) != ends {
+			t.Error(err)
+		}
+		if ends {
+			i.Close()
+		}
+		if left := f.Live(); (len(left) == 0) != ends {
+			t.Errorf("afterwards there are %v", left)
+		}
+	}
+}
+
 // refusing is a driver that refuses one semaphore, 0: all.
 func refusing(which int) func(*vk.DeviceAPI) {
 	made := 0

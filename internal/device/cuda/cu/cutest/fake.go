@@ -47,6 +47,9 @@ type Fake struct {
 	// of them, with LoseWith (0: a kernel that failed); 0: never.
 	LoseAfter int
 	LoseWith  cu.Code
+	// WaitFails is what waiting for a stream returns, if not 0; what was started
+	// there goes on.
+	WaitFails func() cu.Code
 	// Broken devices stay so when their context is made anew.
 	Broken bool
 
@@ -74,6 +77,7 @@ type Fake struct {
 	started  int // kernels
 	faults   []string
 	order    order.Checker
+	unending bool // a wait has failed
 
 	compilations int
 	encoded      int // tensor maps
@@ -296,7 +300,7 @@ func (f *Fake) opening(a *cu.API) {
 		}
 		if p.refs--; p.refs == 0 {
 			delete(f.contexts, d)
-			if p.lost != 0 {
+			if p.lost != 0 || f.unending {
 				f.clear()
 			}
 			return f.take(uintptr(p.id), "cuDevicePrimaryCtxRetain")

@@ -340,6 +340,12 @@ func (f *Fake) streams(a *cu.API) {
 	a.StreamSynchronize = func(s cu.StreamID) cu.Code {
 		return f.inside("cuStreamSynchronize", func(*primary) cu.Code {
 			f.known(uintptr(s), "cuStreamCreate")
+			if f.WaitFails != nil {
+				if code := f.WaitFails(); code != 0 {
+					f.unending = true
+					return code
+				}
+			}
 			f.order.Wait(order.Stream(s))
 			for _, p := range f.shared {
 				p.trim(p.threshold)

@@ -30,6 +30,9 @@ type Fake struct {
 	// BuildLog, if set, is what the compiler says about every program, which it
 	// refuses.
 	BuildLog string
+	// WaitFails is what waiting for a stream returns, if not 0; what was started
+	// there goes on.
+	WaitFails func() hiprt.Code
 	// LoseAfter is how many kernels start before the device is lost, in the
 	// middle of what it does; 0: never.
 	LoseAfter int
@@ -235,6 +238,11 @@ func (f *Fake) buffers(a *hiprt.API) {
 		return 0
 	}
 	a.StreamSynchronize = func(s hiprt.StreamID) hiprt.Code {
+		if f.WaitFails != nil {
+			if code := f.WaitFails(); code != 0 {
+				return code
+			}
+		}
 		f.mu.Lock()
 		f.order.Wait(order.Stream(s))
 		f.mu.Unlock()
