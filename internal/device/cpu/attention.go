@@ -14,16 +14,18 @@ import (
 // attentionKernel is an attention in machine code, for any lengths: tile
 // kernels of the matrix product for scores and weighted sums, a softmax kernel
 // between them, around these parts generated for this attention. The products
-// take their operands by lanes of 32 bits: an f32 or two successive bf16.
+// take their operands by lanes of 32 bits: an f32 or two successive bf16. Where
+// VDPBF16PS is slow rows of q and weights, one operand of each, are bf16 in f32.
 type attentionKernel struct {
 	work    *template.Attention // narrowed to the format
 	format  template.Format
 	group   int // elements of a lane, and
-	element int // the bytes of one: of q, k, v and weights
+	element int // the bytes of one: of q, k and v in memory, and of packed k and v
+	left    int // the bytes of one in rows of q and of weights that are multiplied
 	tiles   *tileSet
 	inner   *attentionSet
 
-	// Rows of q or k that lie in memory as they are are used in place.
+	// Rows of q or k that lie in memory as they are multiplied are used in place.
 	q, k, v      rowsAt
 	copyQ, copyK *part // nil: in place
 	packV        *part
@@ -49,7 +51,7 @@ type attentionSet struct {
 // As the tile kernels, they are made once a process and never unmapped.
 var attentionSets = [2]map[x86.GemmFormat]func() (*attentionSet, error){
 	x86.AVX2:   {x86.GemmF32: newAttentionSet(x86.AVX2, x86.GemmF32)},
-	x86.AVX512: {x86.GemmF32: newAttentionSet(x86.AVX512, x86.GemmF32), x86.GemmBF16: newAttentionSet(x86.AVX512, x86.GemmBF16)},
+	x86.AVX512: {x86.GemmF32: newAttentionSet(x86.AVX512, x86.GemmF32), x86.GemmBF16: newAttentionSet(x86.AVX512, x86.GemmBF16), x86.GemmWide: newAttentionSet(x86.AVX512, x86.GemmWide)},
 }
 
 func newAttentionSet(isa x86.ISA, format x86.GemmFormat) func() (*attentionSet, error) {
@@ -79,6 +81,9 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		return &attentionLoops{work: t, loops: code}, nil
 	}
 	format, kernels := tileFormat(t.Format(), c.isa, &c.device.has)
+	if kernels == x86.GemmBF16 && c.device.widens {
+		kernels = x86.GemmWide
+	}
 	tiles, err := tileKind{isa: c.isa, format: kernels}.set(x86.GemmTiles(c.isa)[0])
 	if err != nil {
 		return nil, err
@@ -90,9 +95,9 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	if err := c.listAttention(kernels, tiles); err != nil {
 		return nil, err
 	}
-	t = t.Narrow(format)
+	full, t := t, t.Narrow(format)
 	group := format.Group()
-	k := &attentionKernel{work: t, format: format, group: group, element: 4 / group, tiles: tiles, inner: inner, scale: scale}
+	k := &attentionKernel{work: t, format: format, group: group, element: 4 / group, left: kernels.StepA() / group, tiles: tiles, inner: inner, scale: scale}
 	k.wideV = ceilDiv(t.VWidth, tiles.lanes) * tiles.lanes
 	k.rowState = k.wideV + tiles.lanes
 	k.q.PlainRows, k.q.plain = t.PlainQ()
@@ -111,7 +116,10 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 			make func() *template.Part
 		}{to, make})
 	}
-	if !k.q.plain {
+	switch {
+	case k.left > k.element:
+		add(&k.copyQ, full.CopyQ)
+	case !k.q.plain:
 		add(&k.copyQ, t.CopyQ)
 	}
 	if !k.k.plain {

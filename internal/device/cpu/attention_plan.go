@@ -150,7 +150,7 @@ func (s *attentionStep) memory(r *binding) error {
 	room(1, s.steps(s.keys)*s.wideValues())
 	room(2, s.blockRows*s.strideS(s.keys))
 	room(3, group*s.chunk*s.rowState)
-	room(4, s.steps(s.blockRows*s.strideQ()))
+	room(4, ceilDiv(s.left*s.blockRows*s.strideQ(), 4))
 	room(5, s.steps(keys*t.Width))
 	calls := []struct {
 		part *part

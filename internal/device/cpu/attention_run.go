@@ -213,7 +213,7 @@ func (s *attentionStep) block(w *attentionWorker, k *scoreBlock, started bool) e
 func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int) error {
 	t, width := s.work, s.tiles.width()
 	rows, stride := w.rowsQ, s.strideQ()
-	if s.q.plain {
+	if s.copyQ == nil {
 		stride = s.qAt.row
 		i := k.first
 		if t.Attr.Ragged {
@@ -223,7 +223,7 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 	} else {
 		c := w.copyQ
 		setPart(c, k.attentionChunk, k.head, k.q0+k.first, stride)
-		c.panel(rows, s.element*(k.end-k.first)*stride)
+		c.panel(rows, s.left*(k.end-k.first)*stride)
 		if err := c.run(k.q0+k.first, k.q0+k.end); err != nil {
 			return err
 		}
@@ -232,12 +232,12 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 	g := &w.gemm
 	g.SetK(steps)
 	g.Continue = 0
-	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(s.element*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*steps)
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(s.left*stride), uintptr(4*width), uintptr(4*s.tiles.lanes), uintptr(4*width*steps)
 	g.LDC = uintptr(4 * strideS)
 	for i := range w.tiles {
 		b := &w.tiles[i]
 		col := b.from / width * width
-		g.A = unsafe.Add(rows, s.element*stride*b.first)
+		g.A = unsafe.Add(rows, s.left*stride*b.first)
 		g.B = unsafe.Add(w.keys, 4*col*steps)
 		g.C = unsafe.Add(w.scores, 4*(b.first*strideS+col))
 		g.RowsC = uintptr(4 * strideS * b.rows)
@@ -326,7 +326,7 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 	multiply := func(b *rowTiles) {
 		step := b.from / s.group
 		g.SetK(s.steps(b.to) - step)
-		g.A = unsafe.Add(w.scores, 4*(b.first*strideS+step))
+		g.A = unsafe.Add(w.scores, 4*b.first*strideS+s.tiles.Format.StepA()*step)
 		g.B = unsafe.Add(w.values, 4*stride*step)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*b.first)
 		g.RowsC = uintptr(4 * s.rowState * b.rows)
@@ -352,14 +352,18 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 // of keys from one to another and no others.
 func (s *attentionStep) seenSums(w *attentionWorker, k *scoreBlock, i, strideS, from, to int, started bool) {
 	panel := min(s.tiles.width(), s.wideValues())
-	weights := unsafe.Slice((*uint16)(unsafe.Add(w.scores, 4*i*strideS)), to)
+	row := unsafe.Add(w.scores, 4*i*strideS)
+	weight := func(j int) float32 { return ir.BF16ToFloat32(unsafe.Slice((*uint16)(row), to)[j]) }
+	if s.left > s.element {
+		weight = func(j int) float32 { return unsafe.Slice((*float32)(row), to)[j] }
+	}
 	values := unsafe.Slice((*uint16)(w.values), 2*s.steps(k.keys)*s.wideValues())
 	sums := unsafe.Slice((*float32)(unsafe.Add(k.sums, 4*s.rowState*i)), s.work.VWidth)
 	if !started {
 		clear(sums)
 	}
 	for j := from; j < to; j++ {
-		p := ir.BF16ToFloat32(weights[j])
+		p := weight(j)
 		for lane := range sums {
 			at := (lane/panel*s.steps(k.keys)+j/2)*panel + lane%panel
 			sums[lane] += p * ir.BF16ToFloat32(values[2*at+j%2])

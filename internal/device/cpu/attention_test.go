@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/emit/native"
@@ -318,7 +319,7 @@ func checkAttentions(t *testing.T, stream uint64, draw func(rng *rand.Rand, long
 	if testing.Short() {
 		n = 30
 	}
-	devices := machines(t)
+	devices := withSlow(t)
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), stream))
 		a := draw(rng, 90)
@@ -354,7 +355,7 @@ func (a *attentionTest) check(t *testing.T, name string, devices ...*Device) {
 // withMachineCode are the devices that generate code.
 func withMachineCode(t *testing.T) []*Device {
 	t.Helper()
-	return slices.DeleteFunc(machines(t), func(d *Device) bool { return d.ISA() == Generic })
+	return slices.DeleteFunc(withSlow(t), func(d *Device) bool { return d.ISA() == Generic })
 }
 
 // Nothing outside the operands and results is touched.
@@ -363,7 +364,7 @@ func TestAttentionGuarded(t *testing.T) { guardAttention(t, randomAttention) }
 func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attentionTest) {
 	t.Helper()
 	ctx := context.Background()
-	devices := machines(t)
+	devices := withSlow(t)
 	for seed := range 60 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 10))
 		a := draw(rng, 60)
@@ -410,7 +411,7 @@ func guardAttention(t *testing.T, draw func(rng *rand.Rand, longest int) *attent
 // Products are in bf16 where the operands say so and the processor can: else in
 // f32.
 func TestAttentionFormat(t *testing.T) {
-	for _, d := range machines(t) {
+	for _, d := range withSlow(t) {
 		for _, a := range []*attentionTest{{width: 32}, {width: 32, short: true}, {width: 31, short: true}, {width: 32, short: true, sums: true}} {
 			a.attr.Ragged, a.heads, a.kvHeads, a.vWidth, a.layout = true, 3, 1, 7, "merged"
 			a.qLens = []int{5}
@@ -426,6 +427,29 @@ func TestAttentionFormat(t *testing.T) {
 				}
 			}
 			_ = m.Close()
+		}
+	}
+}
+
+// Numbers of bf16 that are widened give the bits of the processor's instruction
+// for their products, where that is slow and nobody is to see that it is not used.
+func TestAttentionWideBits(t *testing.T) {
+	host := cpuid.Host()
+	if !host.SlowBF16() {
+		t.Skip("not slow here, if there is one")
+	}
+	all := withSlow(t)
+	first, last := all[0], all[len(all)-1]
+	for seed := range 40 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 13))
+		a := randomAttention(rng, 300)
+		a.short, a.width = true, 8*(1+rng.IntN(8))
+		a.build(rng)
+		want := must(evaluate(last, a.g, a.env, a.leaves, device.Options{}))
+		for i, got := range must(evaluate(first, a.g, a.env, a.leaves, device.Options{})) {
+			if !bytes.Equal(got, want[i]) {
+				t.Errorf("seed %d: %v: output %d differs", seed, a, i)
+			}
 		}
 	}
 }
@@ -503,7 +527,7 @@ func TestAttentionSameBits(t *testing.T) {
 // Values that are not finite do not reach rows that do not see them, nor do
 // keys.
 func TestAttentionUnseen(t *testing.T) {
-	for _, d := range machines(t) {
+	for _, d := range withSlow(t) {
 		for _, short := range []bool{false, true} {
 			for _, last := range []int{40, 41} { // key that is not finite: the first and the second of a pair
 				unseen(t, d, short, last)
@@ -533,7 +557,7 @@ func unseen(t *testing.T, d *Device, short bool, last int) {
 // An infinite value of the last of an odd number of keys is infinite in all
 // results: nothing stands beside it in a pair that its zero weight makes NaN of.
 func TestAttentionInfiniteLast(t *testing.T) {
-	for _, d := range machines(t) {
+	for _, d := range withSlow(t) {
 		a := &attentionTest{heads: 1, kvHeads: 1, width: 8, vWidth: 20, qLens: []int{5}, kLens: []int{7}, layout: "own", short: true}
 		a.attr.Ragged = true
 		a.build(rand.New(rand.NewPCG(1, 12)))
@@ -551,7 +575,7 @@ func TestAttentionInfiniteLast(t *testing.T) {
 // Offsets that fall or leave the rows, and sequences longer than the mask, are
 // errors on all paths, whatever made the offsets.
 func TestAttentionRefuses(t *testing.T) {
-	for _, d := range machines(t) {
+	for _, d := range withSlow(t) {
 		for _, c := range []struct {
 			name   string
 			qo     []int32

@@ -38,7 +38,8 @@ import (
 //
 // The kernel for bf16 rounds each new score to it before the sum, from a value
 // that is off by at most 2^-13, and packs those of a row: that of byte offset x
-// is stored at x/2, a 16-bit element.
+// is stored at x/2, a 16-bit element. That for GemmWide widens them to f32 again,
+// each where its score was.
 type SoftmaxArgs struct {
 	Scores   unsafe.Pointer
 	LDScores uintptr // bytes from row to row
@@ -135,10 +136,11 @@ type AttentionKernels struct {
 	Softmax, TurnRows, Finite int
 }
 
-// EmitAttention emits the kernels for operands and weights of a format, f32 or
-// bf16. Pairs of bf16 are turned as lanes of f32 are.
+// EmitAttention emits the kernels for operands and weights of a format: f32,
+// bf16, or GemmWide's, which has VCVTNEPS2BF16 round weights. Pairs of bf16 are
+// turned as lanes of f32 are.
 func EmitAttention(isa ISA, format GemmFormat) (*AttentionKernels, error) {
-	if format != GemmF32 && (format != GemmBF16 || isa != AVX512) {
+	if format != GemmF32 && (format != GemmBF16 && format != GemmWide || isa != AVX512) {
 		return nil, fmt.Errorf("there is no attention of %v for %v", format, isa)
 	}
 	k := &AttentionKernels{}
@@ -207,7 +209,7 @@ func emitFinite(a *asm.Asm, format GemmFormat) error {
 	again := a.Here()
 	a.Op(asm.VMULPS, x, zero, asm.Ptr(at, 0))
 	a.Op(asm.VORPS, all, all, x)
-	if format == GemmBF16 {
+	if format != GemmF32 {
 		a.Op(asm.VPSLLD, x, asm.Ptr(at, 0), asm.Imm(16))
 		a.Op(asm.VMULPS, x, zero, x)
 		a.Op(asm.VORPS, all, all, x)

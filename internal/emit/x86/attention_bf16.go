@@ -33,10 +33,18 @@ func (g *softmaxGen) expBF16() {
 }
 
 // storeBF16 rounds the weights, packs them into the part of the row whose
-// scores were read before, and sums them: times 1, two to a lane.
-func (g *softmaxGen) storeBF16() {
+// scores were read before, or widens them again into the cell, and sums them:
+// times 1, two to a lane.
+func (g *softmaxGen) storeBF16(cell asm.M) {
 	g.Op(asm.VCVTNEPS2BF16, sX, sX)
-	g.Op(asm.VMOVUPS, asm.Ptr(sTo, 0), sX, asm.L256)
+	if g.wide {
+		const wide = sX + 1
+		g.Op(asm.VPMOVZXWD, wide, sX)
+		g.Op(asm.VPSLLD, wide, wide, asm.Imm(16))
+		g.Op(asm.VMOVUPS, cell, wide)
+	} else {
+		g.Op(asm.VMOVUPS, asm.Ptr(sTo, 0), sX, asm.L256)
+		g.Op(asm.ADD, sTo, asm.Imm(g.vector/2))
+	}
 	g.Op(asm.VDPBF16PS, sSum, sX, sOnes, asm.L256)
-	g.Op(asm.ADD, sTo, asm.Imm(g.vector/2))
 }

@@ -40,10 +40,11 @@ type softmaxGen struct {
 	*asm.Asm
 	vector int  // bytes
 	bf16   bool // weights are
+	wide   bool // and are stored as f32
 }
 
 func emitSoftmax(a *asm.Asm, format GemmFormat) error {
-	g := &softmaxGen{Asm: a, vector: a.Length().Bytes(), bf16: format == GemmBF16}
+	g := &softmaxGen{Asm: a, vector: a.Length().Bytes(), bf16: format != GemmF32, wide: format == GemmWide}
 	return g.kernel()
 }
 
@@ -210,7 +211,7 @@ func (g *softmaxGen) weights() error {
 	g.Op(asm.VMAXPS, sSafe, sSafe, g.F32(-math.MaxFloat32))
 	g.Op(asm.VPXOR, sSum, sSum, sSum, asm.L128)
 	g.Op(asm.MOV, sAt, sStart)
-	if g.bf16 {
+	if g.bf16 && !g.wide {
 		g.Op(asm.MOV, sTo, sStart)
 		g.Op(asm.SHR, sTo, asm.Imm(1))
 		g.Op(asm.ADD, sTo, sScores)
@@ -220,7 +221,7 @@ func (g *softmaxGen) weights() error {
 	g.Op(asm.VSUBPS, sX, sX, sSafe)
 	if g.bf16 {
 		g.expBF16()
-		g.storeBF16()
+		g.storeBF16(cell)
 	} else {
 		if err := g.exp(); err != nil {
 			return err

@@ -63,6 +63,7 @@ func eachAttention(t *testing.T, f func(t *testing.T, isa ISA, format GemmFormat
 		f(t, isa, GemmF32)
 		if cpu := cpuid.Host(); isa == AVX512 && cpu.AVX512BF16 {
 			t.Run("bf16", func(t *testing.T) { f(t, isa, GemmBF16) })
+			t.Run("bf16 widened", func(t *testing.T) { f(t, isa, GemmWide) })
 		}
 	})
 }
@@ -132,15 +133,15 @@ func TestSoftmaxSteps(t *testing.T) {
 						if format == GemmBF16 {
 							row := unsafe.Slice((*uint16)(unsafe.Pointer(&scores[r*stride])), 48)
 							got = ir.BF16ToFloat32(row[j])
-							rounded += float64(got)
 						}
+						rounded += float64(got)
 						exact := weights[r*stride+j]
-						if format == GemmBF16 && !isRounded(got, exact) || !about(got, exact) {
+						if format != GemmF32 && !isRounded(got, exact) || !about(got, exact) {
 							t.Fatalf("scale %v, step %d, row %d: weight %d is %v, want %v", scale, step, r, j, got, exact)
 						}
 					}
 					// The sum is that of the rounded weights, far closer to it.
-					if format == GemmBF16 && step == 0 && math.Abs(float64(row[sums+1])-rounded) > 1e-6*rounded {
+					if format != GemmF32 && step == 0 && math.Abs(float64(row[sums+1])-rounded) > 1e-6*rounded {
 						t.Errorf("scale %v, row %d: total %v, weights sum up to %v", scale, r, row[sums+1], rounded)
 					}
 					for j := range sums {
@@ -160,12 +161,12 @@ func TestSoftmaxSteps(t *testing.T) {
 func isRounded(got float32, exact float64) bool {
 	const off = 0x1p-13 + 1e-5 // and that of the score
 	round := func(x float64) float32 { return ir.BF16ToFloat32(ir.BF16FromFloat32(float32(x))) }
-	return exact < 1e-30 || round(exact*(1-off)) <= got && got <= round(exact*(1+off))
+	return exact < 1e-30 || round(exact*(1-off)) <= got && got <= round(exact*(1+off)) && math.Float32bits(got)<<16 == 0
 }
 
 func about(got float32, want float64, format GemmFormat) bool {
 	relative := 1e-5
-	if format == GemmBF16 {
+	if format != GemmF32 {
 		relative += 0x1p-8 + 0x1p-13
 	}
 	return math.Abs(float64(got)-want) <= relative*math.Abs(want)+1e-30
@@ -233,7 +234,7 @@ func TestFinite(t *testing.T) {
 					t.Errorf("%#x at %d was not found", bad, i)
 				}
 				data[i] = most<<16 | bad
-				if found := !test(); found != (format == GemmBF16) {
+				if found := !test(); found != (format != GemmF32) {
 					t.Errorf("%#x in the lower half of %d: found %v", bad, i, found)
 				}
 			}

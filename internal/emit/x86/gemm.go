@@ -29,19 +29,22 @@ const (
 	// GemmWords is the same sums without that instruction. A step of A is two
 	// lanes, its bytes widened to words: those of k and k+2, those of k+1 and k+3.
 	GemmWords
+	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, but for numbers
+	// near 0. A step of A is two lanes, its bf16 widened to f32.
+	GemmWide
 	gemmFormats
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words"}[f]
+	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32"}[f]
 }
 
 // Group is the values of k in a step.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4}[f] }
+func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2}[f] }
 
 // StepA is the bytes of A in a step.
 func (f GemmFormat) StepA() int {
-	if f == GemmWords {
+	if f == GemmWords || f == GemmWide {
 		return 8
 	}
 	return 4
@@ -60,6 +63,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512BF16
 	case GemmBytes:
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
+	case GemmWide:
+		return isa == asm.AVX512
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -50,7 +51,7 @@ func TestGemmArgs(t *testing.T) {
 func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
 	for _, isa := range []ISA{AVX512, AVX2} {
 		for format := range gemmFormats {
-			if isa == AVX2 && format == GemmBF16 {
+			if isa == AVX2 && (format == GemmBF16 || format == GemmWide) {
 				continue
 			}
 			for _, tile := range GemmTiles(isa) {
@@ -74,7 +75,7 @@ func TestGemmInnerLoop(t *testing.T) {
 		for _, l := range loop {
 			op, operands, _ := strings.Cut(strings.TrimPrefix(l.Text, "{vex} "), " ")
 			count[op]++
-			if strings.Contains(operands, "ptr") && op != "vmovups" && op != "prefetcht1" && op != broadcast.String() {
+			if strings.Contains(operands, "ptr") && !slices.Contains([]string{"vmovups", "vpandd", "vpslld", "prefetcht1", broadcast.String()}, op) {
 				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
 			}
 			if strings.Contains(operands, "rdi") {
@@ -93,6 +94,12 @@ func TestGemmInnerLoop(t *testing.T) {
 			want[add.String()] = want[multiply.String()]
 			want["vpsllw"], want["vpsraw"] = want["vmovups"], 2*want["vmovups"]
 			want["vmovups"] *= 2
+		}
+		if format == GemmWide {
+			want[multiply.String()] *= 2
+			want[broadcast.String()] *= 2
+			want["vpandd"], want["vpslld"] = want["vmovups"], want["vmovups"]
+			delete(want, "vmovups")
 		}
 		if tile.fetches(isa) {
 			want["prefetcht1"] = GemmUnroll * tile.Vectors
@@ -245,10 +252,21 @@ func (f GemmFormat) element(rng *rand.Rand, matrix int) uint32 {
 		return small() | small()<<16
 	case f == GemmBF16:
 		return small() << 16
+	case f == GemmWide && matrix == 0: // widened
+		return math.Float32bits(float32(rng.NormFloat64())) &^ 0xFFFF
+	case f == GemmWide && matrix == 1:
+		return bf16Pair(float32(rng.NormFloat64()), float32(rng.NormFloat64()))
+	case f == GemmWide:
+		return math.Float32bits(float32(rng.NormFloat64()))
 	case f == GemmWords && matrix == 0: // widened bytes
 		return rng.Uint32() & 0xFF00FF
 	}
 	return rng.Uint32()
+}
+
+// bf16Pair is a lane of two numbers, cut off.
+func bf16Pair(first, second float32) uint32 {
+	return math.Float32bits(first)>>16 | math.Float32bits(second)&^0xFFFF
 }
 
 // accumulate is c plus the products of a step of A and one lane of B.
@@ -260,6 +278,9 @@ func (f GemmFormat) accumulate(c uint32, a []uint32, b uint32) uint32 {
 	case GemmBF16:
 		const high = 0xFFFF0000
 		return math.Float32bits(float(c) + float(a[0]<<16)*float(b<<16) + float(a[0]&high)*float(b&high))
+	case GemmWide:
+		second := loop.FMA32(float(a[1]), float(b&^0xFFFF), float(c))
+		return math.Float32bits(loop.FMA32(float(a[0]), float(b<<16), second))
 	case GemmWords:
 		for i := range 4 {
 			c += uint32(int32(a[i%2]>>(8*(i&2))&0xFF) * int32(int8(b>>(8*i))))
@@ -274,7 +295,7 @@ func (f GemmFormat) accumulate(c uint32, a []uint32, b uint32) uint32 {
 
 // sum is C + c.
 func (f GemmFormat) sum(have, c uint32) uint32 {
-	if f == GemmF32 || f == GemmBF16 {
+	if f == GemmF32 || f == GemmBF16 || f == GemmWide {
 		return math.Float32bits(math.Float32frombits(have) + math.Float32frombits(c))
 	}
 	return have + c

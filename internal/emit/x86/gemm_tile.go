@@ -94,8 +94,8 @@ func (t *tileGen) free() int {
 	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
 	}
-	if t.format == GemmWords {
-		n-- // product
+	if t.format == GemmWords || t.format == GemmWide {
+		n-- // product, upper
 	}
 	return n
 }
@@ -109,7 +109,7 @@ func (t *tileGen) product() asm.V {
 // is room.
 func (t *tileGen) x(i int) asm.V {
 	first := t.product()
-	if t.format == GemmWords {
+	if t.format == GemmWords || t.format == GemmWide {
 		first++
 	}
 	return first + asm.V(i%min(2, t.free()))
@@ -295,6 +295,9 @@ func (t *tileGen) operands() {
 	case !t.lateMask():
 		t.Op(asm.VMOVUPS, t.mask(), asm.Ptr(gArgs, gemmMask))
 	}
+	if t.format == GemmWide {
+		t.Op(asm.VBROADCASTSS, t.upper(), t.U32(0xFFFF0000))
+	}
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
@@ -396,8 +399,12 @@ func (t *tileGen) spread(to asm.V, from asm.M) { t.Op(t.broadcast, to, from) }
 
 // step adds the products of one K step, whose elements of A spread loads.
 func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
-	if t.format == GemmWords {
+	switch t.format {
+	case GemmWords:
 		t.stepWords(k)
+		return
+	case GemmWide:
+		t.stepWide(k)
 		return
 	}
 	for v := range t.tile.Vectors {
