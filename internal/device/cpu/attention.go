@@ -81,10 +81,11 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		return &attentionLoops{work: t, loops: code}, nil
 	}
 	format, kernels := tileFormat(t.Format(), c.isa, &c.device.has)
+	tile := x86.GemmTiles(c.isa)[0]
 	if kernels == x86.GemmBF16 && c.device.widens {
-		kernels = x86.GemmWide
+		kernels, tile = x86.GemmWide, x86.GemmTiles(c.isa)[1] // more rows share the widening of keys and values
 	}
-	tiles, err := tileKind{isa: c.isa, format: kernels}.set(x86.GemmTiles(c.isa)[0])
+	tiles, err := tileKind{isa: c.isa, format: kernels}.set(tile)
 	if err != nil {
 		return nil, err
 	}

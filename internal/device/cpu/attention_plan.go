@@ -15,7 +15,7 @@ const (
 	// keyBlock is where the softmax starts anew and the sums are scaled, counted
 	// from the sequence's start: results depend on it, and on nothing else here.
 	keyBlock   = 512
-	blockTiles = 4   // of rows whose scores are held at once
+	scoreRows  = 28  // whose scores are held at once, at most: whole tiles
 	chunkRows  = 256 // of sums, over all heads that share a key head
 	splitQuery = 64  // rows that make up for packing the keys again
 )
@@ -137,7 +137,7 @@ func (s *attentionStep) cut(workers int) error {
 // memory gives each worker its scratch.
 func (s *attentionStep) memory(r *binding) error {
 	t, lanes, width, group := s.work, s.tiles.lanes, s.tiles.width(), s.work.Heads/s.work.KVHeads
-	s.blockRows = blockTiles * s.tiles.Tile.Rows
+	s.blockRows = scoreRows / s.tiles.Tile.Rows * s.tiles.Tile.Rows
 	s.chunk = ceilDiv(max(1, chunkRows/group), s.blockRows) * s.blockRows
 	keys := ceilDiv(s.keys, width) * width
 	var at [6]int
@@ -179,7 +179,7 @@ func (s *attentionStep) memory(r *binding) error {
 		for j, p := range []*unsafe.Pointer{&w.keys, &w.values, &w.scores, &w.sums, &w.rowsQ, &w.rowsK} {
 			*p = unsafe.Add(own[i], at[j])
 		}
-		w.ranges, w.tiles = make([][2]int64, s.blockRows), make([]rowTiles, 0, blockTiles+1)
+		w.ranges, w.tiles = make([][2]int64, s.blockRows), make([]rowTiles, 0, s.blockRows/s.tiles.Tile.Rows+1)
 		w.started = make([]bool, group*ceilDiv(s.chunk, s.blockRows))
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		w.gemm.StepC = uintptr(4 * width)
