@@ -35,3 +35,7 @@ func (e Encoder) Flops(tokens int) float64 {
 	n, h, i := float64(tokens), float64(e.Hidden), float64(e.Inner)
 	return 2 * n * float64(e.Layers) * (4*h*h + 2*h*i + 2*n*h)
 }
+
+// Weights counts the elements of the products' weights, which a run reads at
+// least once.
+func (e Encoder) Weights() int { return e.Layers * (4*e.Hidden*e.Hidden + 2*e.Hidden*e.Inner) }

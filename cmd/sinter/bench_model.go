@@ -70,13 +70,13 @@ func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Enc
 	}
 	for _, shape := range reference.shapes {
 		ids := embedIDs(shape[0], shape[1], sizes.Vocab)
-		flops := float64(shape[0]) * sizes.Flops(shape[1])
+		flops, read := float64(shape[0])*sizes.Flops(shape[1]), sizes.Weights()*weightBits(dtype)/8
 		if b.other {
-			flops = 0 // its peak is not known
+			flops, read = 0, 0 // its peak is not known
 		}
 		err := b.measure(ctx, bench.Case{
 			Name: "embed", Set: "model", ISA: isa, DType: dtype, Shape: shape[:],
-			Work: float64(shape[0]), Unit: "seq/s", Flops: flops,
+			Work: float64(shape[0]), Unit: "seq/s", Flops: flops, Read: read,
 			Run: func(ctx context.Context, threads int) error {
 				_, err := encoders[threads].EncodeIDs(ctx, ids)
 				return err
@@ -94,6 +94,19 @@ func (b *benchRun) embed(ctx context.Context, isa, dtype string, sizes bench.Enc
 		}
 	}
 	return nil
+}
+
+// weightBits is what a weight has at least in the memory of a processor.
+func weightBits(dtype string) int {
+	switch dtype {
+	case "bf16", "f16":
+		return 16
+	case "int8":
+		return 8
+	case "int4":
+		return 4
+	}
+	return 32
 }
 
 // meanCosine compares embeddings with as many references as there are.
