@@ -122,4 +122,35 @@ var attentionDefects = []Defect{
 		New:     "m.rows > m.room+1 {",
 		Package: "internal/device/cpu", Run: "TestAttentionRefuses", Needs: machineCode,
 	},
+	{
+		Name: "pairs-in-the-other-order", File: "internal/emit/x86/gemm_wide.go",
+		Old:     "for _, half := range []int{1, 0} {",
+		New:     "for _, half := range []int{0, 1} {",
+		Package: "internal/emit/x86", Run: "TestGemm", Needs: avx512,
+	},
+	{
+		Name: "second-number-with-the-first", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "t.upper(), t.U32(0xFFFF0000)",
+		New:     "t.upper(), t.U32(0xFFFFFFFF)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: avx512,
+	},
+	{
+		Name: "weights-not-widened", File: "internal/emit/x86/attention_bf16.go",
+		Old: `		g.Op(asm.VPSLLD, wide, wide, asm.Imm(16))
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestSoftmaxSteps", Needs: avx512BF16,
+	},
+	{
+		Name: "weights-of-a-pair-as-one", File: "internal/device/cpu/attention_run.go",
+		Old:     "4*b.first*strideS+s.tiles.Format.StepA()*step",
+		New:     "4*b.first*strideS+4*step",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
+	},
+	{
+		Name: "unseen-weights-as-bf16", File: "internal/device/cpu/attention_run.go",
+		Old:     "if s.left > s.element {\n\t\tweight",
+		New:     "if s.left < s.element {\n\t\tweight",
+		Package: "internal/device/cpu", Run: "TestAttentionUnseen", Needs: avx512BF16,
+	},
 }
