@@ -71,7 +71,7 @@ var launchDefects = []Defect{
 	{
 		Name: "graph-not-waited-for", File: "internal/device/cuda/cu/launch.go",
 		Old: `	}
-	return c.check(c.api.StreamSynchronize(s.id), "cuStreamSynchronize")
+	return s.synchronize()
 }`,
 		New: `	}
 	return nil
@@ -80,7 +80,7 @@ var launchDefects = []Defect{
 	},
 	{
 		Name: "kernels-not-waited-for-hip", File: "internal/device/hip/hiprt/stream.go",
-		Old:     `return c.check(c.api.StreamSynchronize(s.id), "hipStreamSynchronize")`,
+		Old:     "return c.wait(s.id, host)",
 		New:     "return nil",
 		Package: "internal/device/hip", Run: "TestInOrder",
 	},
@@ -128,9 +128,34 @@ var launchDefects = []Defect{
 	},
 	{
 		Name: "memory-given-back-that-is-not-waited-for", File: "internal/device/vulkan/vk/queue.go",
-		Old:     "return errors.Join(check(code, call), d.idle())",
-		New:     "return errors.Join(check(code, call), nil)",
+		Old:     "idle := d.idle(); idle != nil",
+		New:     "idle := error(nil); idle != nil",
 		Package: "internal/device/vulkan/vk", Run: "TestWaitIsRefused",
+	},
+	{
+		Name: "memory-given-back-behind-a-failed-wait", File: "internal/device/vulkan/vk/left.go",
+		Old:     "d.left.unwaited = true",
+		New:     "d.left.unwaited = false",
+		Package: "internal/device/vulkan/vk", Run: "TestWaitsAreRefused",
+	},
+	{
+		Name: "memory-given-back-behind-a-failed-wait-cuda", File: "internal/device/cuda/cu/context.go",
+		Old: `		return nil
+	}
+	c.lost.CompareAndSwap`,
+		New: `		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.lost.CompareAndSwap`,
+		Package: "internal/device/cuda/cu", Run: "TestWaitFails",
+	},
+	{
+		Name: "memory-given-back-behind-a-failed-wait-hip", File: "internal/device/hip/hiprt/context.go",
+		Old:     "c.left = append(c.left, func() { _ = free() })",
+		New:     "_ = free()",
+		Package: "internal/device/hip/hiprt", Run: "TestWaitFails",
 	},
 	{
 		Name: "stage-read-before-its-copy", File: "internal/device/vulkan/vk/transfer.go",
