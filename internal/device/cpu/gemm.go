@@ -57,9 +57,9 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if !k.plainOut || !g.Bare() || g.DType != sums {
 		var err error
 		if c.isa == x86.AVX512 {
-			k.finish, err = c.partBehindTiles(g.Finish())
+			k.finish, err = c.partBehindTiles(finishOf(g))
 		} else {
-			k.finish, err = c.part(g.Finish())
+			k.finish, err = c.part(finishOf(g))
 		}
 		if err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 	if k.packY, err = c.part(floats.PackY(k.format, genericCols)); err != nil {
 		return nil, err
 	}
-	if k.finish, err = c.part(g.Finish()); err != nil {
+	if k.finish, err = c.part(finishOf(g)); err != nil {
 		return nil, err
 	}
 	k.constY = newConstY(g, layout)

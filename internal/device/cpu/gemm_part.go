@@ -32,6 +32,14 @@ type part struct {
 // finishWords are the words of an argument block that x86.FinishLayout adds.
 type finishWords struct{ args, spare int }
 
+// finishOf is what is done with finished sums. What that only chooses or stores is
+// moved bit by bit, as in kernels of loops.
+func finishOf(g *template.Gemm) *template.Part {
+	t := *g.Finish()
+	t.Kernel = loop.MoveBits(t.Kernel)
+	return &t
+}
+
 // partBehindTiles is a part that tile kernels run, see x86.GemmFinish, if it is
 // in machine code.
 func (c *compiler) partBehindTiles(t *template.Part) (*part, error) {
