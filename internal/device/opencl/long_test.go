@@ -1,5 +1,0 @@
-//go:build long
-
-package opencl
-
-func init() { everyShape = true }
