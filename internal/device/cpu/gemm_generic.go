@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -77,6 +76,7 @@ func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 type genericStep struct {
 	gemmPlan
 	kernel  *genericGemm
+	device  *Device
 	status  []int64
 	packs   *genericPacks // of constant Y; nil: each task packs what it needs
 	workers []genericWorker
@@ -107,6 +107,7 @@ type genericPack struct {
 	mu   sync.Mutex
 	done atomic.Bool
 	b    genericPanel
+	mem  *jit.Memory // of its rows
 }
 
 // genericPanel is a panel of Y: for arm64's tiles as it was packed, by rows, or in
@@ -127,7 +128,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &genericStep{kernel: k, status: r.status}
+	s := &genericStep{kernel: k, device: r.module.device, status: r.status}
 	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, k.format.Group(), genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
 	if s.tasks() == 0 {
 		return s, nil
@@ -247,8 +248,13 @@ func (s *genericStep) panel(w *genericWorker, batch, p int) (genericPanel, error
 	if err != nil {
 		return b, err
 	}
-	if neon := s.kernel.neon; neon != nil && !neon.format.InPairs() {
-		b.rows = slices.Clone(b.rows) // the worker's
+	if s.kernel.neon != nil {
+		if kept.mem, err = s.device.memory(4 * len(b.rows)); err != nil {
+			return genericPanel{}, fmt.Errorf("pack %s: %w", s.kernel.work.Name, err)
+		}
+		rows := unsafe.Slice((*float32)(kept.mem.Pointer()), len(b.rows))
+		copy(rows, b.rows) // which may be the worker's
+		b.rows = rows
 	}
 	kept.b = b
 	kept.done.Store(true)

@@ -6,8 +6,8 @@ import (
 )
 
 // SetMemoryLimit bounds the memory of buffers, of programs and of what is kept
-// with weights together, but for blocks of less than 16 kB, which are Go's. What
-// they have already stays.
+// with weights together, but for blocks of less than 16 kB, which are Go's, and what
+// kernels of the generic code keep. What they have already stays.
 func (d *Device) SetMemoryLimit(n int64) { d.limit.Store(n) }
 
 // TrimMemory ends sessions that wait for their next run and gives freed blocks
