@@ -70,3 +70,7 @@ func TestInt8OfConvolutionsGPU(t *testing.T) {
 		}
 	})
 }
+
+// TestAttentionAtTheEndsGPU does what TestAttentionAtTheEnds does on the devices of
+// drivers.
+func TestAttentionAtTheEndsGPU(t *testing.T) { gputest.Run(t, attentionAtTheEnds) }

@@ -132,3 +132,24 @@ func TestAttentionNaN(t *testing.T) {
 	out, _ = g.attend(ir.AttentionAttr{Causal: true}, ones(g, 1, 1, 2, 1), of(g, []float32{1, nan}, 1, 1, 2, 1), of(g, []float32{1, nan}, 1, 1, 2, 1))
 	check(g, out, 1, nan)
 }
+
+// A device sums values before later keys show how little they weigh: the bound is
+// infinite where that may overflow, though the result is finite.
+func TestBoundOfAttentionsThatOverflow(t *testing.T) {
+	for _, c := range []struct {
+		v        []float32
+		infinite bool
+	}{
+		{[]float32{2e38, 2e38, 1}, true}, {[]float32{2e38, -1, 1}, true}, {[]float32{1.1e38, 1.1e38, 1}, false}, {[]float32{1, 1, 1}, false},
+	} {
+		g := newGraph(t)
+		out, lse := g.attend(ir.AttentionAttr{}, ones(g, 1, 1, 1, 1), of(g, []float32{0, 0, 1000}, 1, 1, 3, 1), of(g, c.v, 1, 1, 3, 1))
+		values, bounds, err := g.evaluate(nil, out, lse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y := elements[float32](values[0])[0]; y != 1 || math.IsInf(bounds[0][0], 1) != c.infinite || math.IsInf(bounds[1][0], 1) {
+			t.Errorf("%v: %v within %v, the logarithm within %v", c.v, y, bounds[0], bounds[1])
+		}
+	}
+}

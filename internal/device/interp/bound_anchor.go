@@ -335,7 +335,7 @@ func (a *attentionCase) scoreBound(e *attentionErrors, t ir.DType, q, k int) (sc
 
 // output is the bound of component d of the result.
 func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int) float64 {
-	var err, abs float64
+	var err, abs, most float64
 	for j, k := range w.keys {
 		at := k*a.vWidth + d
 		p, v := w.w[j]+w.spread[j], math.Abs(a.v[at])+e.v[at]
@@ -344,8 +344,11 @@ func (w *weights) output(a *attentionCase, e *attentionErrors, t ir.DType, d int
 		}
 		err += w.spread[j]*math.Abs(a.v[at]) + p*e.v[at]
 		abs += p * v
+		most = max(most, v)
 	}
-	if w.overflow || w.n*abs > maxFinite(t.Compute()) { // before it is divided by the sum
+	// What is summed before it is divided by the sum of the weights may have had the
+	// weight 1 each, as long as a higher score had not come.
+	if w.overflow || w.n*max(abs, most) > maxFinite(t.Compute()) {
 		return math.Inf(1)
 	}
 	if e.short > 0 {
