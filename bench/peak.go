@@ -36,7 +36,7 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 		}
 		return &Peak{flops: scalarRounds * scalarFlops}, nil
 	}
-	text, flops, err := x86.PeakLoop(target, format(target, dtype))
+	text, flops, err := x86.PeakLoop(target, Format(target, dtype))
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
@@ -47,12 +47,16 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 	return &Peak{code, burstRounds * flops}, nil
 }
 
-// format is what a product of a dtype is multiplied as.
-func format(isa asm.ISA, dtype string) x86.GemmFormat {
+// Format is what a product of a dtype with a weight is multiplied as, by code
+// for an instruction set.
+func Format(isa asm.ISA, dtype string) x86.GemmFormat {
 	host := cpuid.Host()
 	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
 	switch {
-	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16) && !host.SlowBF16(): // weights are unpacked to it
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16): // weights are unpacked to it
+		if host.SlowBF16() {
+			return x86.GemmWide
+		}
 		return x86.GemmBF16
 	case dtype == "int8" && has(x86.GemmBytes):
 		return x86.GemmBytes
@@ -60,16 +64,6 @@ func format(isa asm.ISA, dtype string) x86.GemmFormat {
 		return x86.GemmWords
 	}
 	return x86.GemmF32
-}
-
-// StepValues is how many successive k a product of a dtype takes in one step,
-// on an instruction set with steps.
-func StepValues(isa, dtype string) int {
-	target := asm.AVX512
-	if isa == AVX2 {
-		target = asm.AVX2
-	}
-	return format(target, dtype).Group()
 }
 
 // Close frees the loop.

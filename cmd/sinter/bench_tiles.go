@@ -47,9 +47,9 @@ func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype stri
 	o := gemmOperands(s, dtype)
 	host := cpuid.Host()
 	core := x86.CoreOf(&host, target)
-	group := bench.StepValues(isa, dtype)
-	steps := (s.k + group - 1) / group
-	chosen := slices.Index(tiles, core.Tile(target, x86.GemmShape{Rows: s.m, Cols: s.n, Steps: steps}))
+	format := bench.Format(target, dtype)
+	steps := (s.k + format.Group() - 1) / format.Group()
+	chosen := slices.Index(tiles, core.Tile(target, format, x86.GemmShape{Rows: s.m, Cols: s.n, Steps: steps}))
 	var ratios []float64
 	for range tileTries {
 		seconds, err := b.timeTiles(ctx, o, isa, tiles)

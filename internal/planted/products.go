@@ -197,4 +197,19 @@ var productDefects = []Defect{
 		New:     `layout = fmt.Sprint("neon ", k.format)`,
 		Package: "internal/device/cpu", Run: "TestGemmPacksOfAllDevices", Needs: neonMatrix,
 	},
+	{
+		Name: "widened-rows-as-close-as-short-ones", File: "internal/device/cpu/gemm_rows.go",
+		Old: `	if s.tiles.Format == x86.GemmWide {
+		size = 4
+	}
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestWideProduct", Needs: avx512BF16,
+	},
+	{
+		Name: "widened-in-each-run-though-weights", File: "internal/device/cpu/gemm_tiles.go",
+		Old:     "case g.ConstY && !g.TurnedX():",
+		New:     "case !g.ConstY && !g.TurnedX():",
+		Package: "internal/device/cpu", Run: "TestWideProducts", Needs: avx512BF16,
+	},
 }

@@ -57,7 +57,7 @@ type Device struct {
 	isa        ISA
 	threads    int
 	has        cpuid.Features // beyond isa
-	widens     bool           // products of bf16 are ones of f32
+	widens     bool           // numbers of bf16 are multiplied as f32
 	core       x86.Core
 	forced     x86.GemmTile // Options.Tile
 	cache      int          // bytes; a kernel that touches more may write past the caches

@@ -41,7 +41,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	case !c.templates():
 		return c.genericGemm(g)
 	}
-	format, lanes := c.device.productFormat(format)
+	format, lanes := c.device.productFormat(g)
 	k := &gemmKernel{work: g, format: format, tiles: tileKind{isa: c.isa, format: lanes}, sharedY: sharedY(g)}
 	if err := k.operands(c); err != nil {
 		return nil, err
@@ -84,6 +84,10 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	k.x, plain = g.PlainX()
 	plain = plain && inPlace
 	switch {
+	case k.tiles.format == x86.GemmWide:
+		if k.packX, err = c.part(k.work.PackX(template.Single)); err != nil {
+			return err
+		}
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
 		k.tiles.columns = true

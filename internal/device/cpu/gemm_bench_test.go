@@ -184,8 +184,10 @@ func BenchmarkGemmPack(b *testing.B) {
 func benchGemm(b *testing.B, d *Device, c gemmCase) {
 	runtime.LockOSThread() // for clock
 	defer runtime.UnlockOSThread()
-	_, format := d.productFormat(c.format())
-	text, flops, err := x86.PeakLoop(d.target(), format)
+	test := c.build(rand.New(rand.NewPCG(1, 2)))
+	step, done := test.bind(b, d, test.compile(b, d), 1)
+	defer done()
+	text, flops, err := x86.PeakLoop(d.target(), step.(*gemmStep).tiles.Format)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -194,9 +196,6 @@ func benchGemm(b *testing.B, d *Device, c gemmCase) {
 		b.Fatal(err)
 	}
 	defer func() { _ = peak.Close() }()
-	test := c.build(rand.New(rand.NewPCG(1, 2)))
-	step, done := test.bind(b, d, test.compile(b, d), 1)
-	defer done()
 	work := 2 * float64(c.size.batch) * float64(c.size.rows) * float64(c.size.cols) * float64(c.size.k)
 	runs := max(1, int(1e9*float64(c.format().Group())/work))
 	var shares []float64

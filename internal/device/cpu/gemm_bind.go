@@ -91,7 +91,7 @@ func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
 	if d.forced != (x86.GemmTile{}) {
 		return d.forced
 	}
-	return d.core.Tile(k.isa, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
+	return d.core.Tile(k.isa, k.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
 }
 
 // makeTiles makes the tile kernels that runs may choose, so that a length that is

@@ -74,18 +74,21 @@ func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
 
 // packRows runs the part that writes rows of X, and fills up the last step.
 func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first, end int) error {
+	size := 4 / s.group // of an element
+	if s.tiles.Format == x86.GemmWide {
+		size = 4
+	}
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstRow, r0)
 	c.set(template.FirstK, first)
 	c.set(template.EndK, end)
-	c.set(template.Stride, s.strideA*s.group)
+	c.set(template.Stride, 4*s.strideA/size)
 	c.panel(to, 4*s.tiles.Tile.Rows*s.strideA)
 	if err := c.run(r0, r1); err != nil || (end-first)%s.group == 0 {
 		return err
 	}
-	size := 4 / s.group
 	for r := range r1 - r0 {
-		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), 4*ceilDiv(end-first, s.group))
+		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), size*s.group*ceilDiv(end-first, s.group))
 		clear(row[(end-first)*size:])
 	}
 	return nil

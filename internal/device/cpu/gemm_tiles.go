@@ -60,12 +60,18 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 	return template.Single, x86.GemmF32
 }
 
-// productFormat is the same for operands of a product.
-func (d *Device) productFormat(f template.Format) (template.Format, x86.GemmFormat) {
-	if f == template.BF16 && d.widens {
-		f = template.Single
+// productFormat is the same for operands of a product. Where the instruction for
+// bf16 is slow, weights stay short in memory and are widened in registers; what
+// is packed in each run, for itself or by columns, is widened there.
+func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmFormat) {
+	f, kernels := tileFormat(g.Format(), d.target(), &d.has)
+	switch {
+	case kernels != x86.GemmBF16 || !d.widens:
+		return f, kernels
+	case g.ConstY && !g.TurnedX():
+		return f, x86.GemmWide
 	}
-	return tileFormat(f, d.target(), &d.has)
+	return template.Single, x86.GemmF32
 }
 
 func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {

@@ -57,15 +57,15 @@ func GemmTiles(isa asm.ISA) []GemmTile {
 // what tall tiles are for; where B is there already the others are as good.
 func (t GemmTile) fetches(isa asm.ISA) bool { return isa == asm.AVX512 && t.Vectors == 2 }
 
-// Tile is the candidate that takes the fewest cycles for a product.
-func (c *Core) Tile(isa asm.ISA, s GemmShape) GemmTile {
+// Tile is the candidate that takes the fewest cycles for a product of a format.
+func (c *Core) Tile(isa asm.ISA, f GemmFormat, s GemmShape) GemmTile {
 	all := GemmTiles(isa)
 	best, least := all[0], 0.0
 	if len(all) == 1 || s.Rows < 1 || s.Cols < 1 || s.Steps < 1 {
 		return best
 	}
 	for i, t := range all {
-		if cycles := c.cycles(isa, t, s); i == 0 || cycles < least {
+		if cycles := c.cycles(isa, f, t, s); i == 0 || cycles < least {
 			best, least = t, cycles
 		}
 	}
@@ -94,7 +94,7 @@ const fetchSlows = 1.03
 
 // cycles estimates the time of a product in a tile: row panels, each a pass over
 // B, of which the first brings it from where it lies.
-func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
+func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float64 {
 	lanes := GemmLanes(isa)
 	vectors := (s.Cols + lanes - 1) / lanes
 	panels := (s.Rows + t.Rows - 1) / t.Rows
@@ -114,7 +114,7 @@ func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
 		rate, shown = rate*fetchedRate, exposedFetched
 	}
 	pass := func(rows int, rate, exposed float64) float64 {
-		work := c.compute(isa, t, rows, vectors, s.Steps)
+		work := c.compute(isa, f, t, rows, vectors, s.Steps)
 		read := bytes / rate
 		return max(work, read) + exposed*min(work, read)
 	}
@@ -127,20 +127,23 @@ func (c *Core) cycles(isa asm.ISA, t GemmTile, s GemmShape) float64 {
 
 // compute is the cycles of a row panel whose operands are in the first cache,
 // but for rows of A that fill it: they come from the second for each tile.
-func (c *Core) compute(isa asm.ISA, t GemmTile, rows, vectors, steps int) float64 {
+func (c *Core) compute(isa asm.ISA, f GemmFormat, t GemmTile, rows, vectors, steps int) float64 {
 	tile := func(vectors int) float64 {
 		if vectors == 0 {
 			return 0
 		}
 		sums := float64(rows * vectors)
 		step := max(sums/c.Multiplies, float64(rows+vectors)/c.Loads, c.Latency)
+		if f == GemmWide { // its two halves, for which vectors of B are taken apart where others are multiplied
+			step = max(2*(sums+float64(vectors))/c.Multiplies, 2*float64(rows+vectors)/c.Loads, 2*c.Latency)
+		}
 		if t.fetches(isa) {
 			step *= fetchSlows
 		}
-		const block, word = 512, 4 // steps that a tile does at once
-		if rows*min(steps, block)*word > c.L1/2 {
+		const block = 512 // steps that a tile does at once
+		if rows*min(steps, block)*f.StepA() > c.L1/2 {
 			const streams = 2 // times FromL2: rows follow one another
-			step += float64(rows*word) / (streams * c.FromL2)
+			step += float64(rows*f.StepA()) / (streams * c.FromL2)
 		}
 		return float64(steps)*step + accumulatorCycles*sums + tileCycles
 	}

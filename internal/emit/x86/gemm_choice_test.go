@@ -31,8 +31,22 @@ func TestTileChoice(t *testing.T) {
 		{AVX2, GemmShape{12, 1536, 384}, GemmTile{6, 2}},
 	} {
 		core := CoreOf(&zen4, c.isa)
-		if got := core.Tile(c.isa, c.shape); got != c.want {
+		if got := core.Tile(c.isa, GemmF32, c.shape); got != c.want {
 			t.Errorf("%v: %v, want %v", c.shape, got, c.want)
+		}
+	}
+}
+
+// Numbers of bf16 that are widened have few rows for one vector of B only where
+// there are no more.
+func TestTileChoiceWide(t *testing.T) {
+	cpu := cpuid.CPU{Arch: "emeraldrapids", Caches: cpuid.Caches{L1D: 48 << 10, L2: 2 << 20, L3: 260 << 20}}
+	core := CoreOf(&cpu, AVX512)
+	for shape, want := range map[GemmShape]GemmTile{
+		{1024, 1536, 192}: {14, 2}, {1024, 384, 768}: {14, 2}, {12, 1536, 192}: {14, 2}, {1, 1536, 768}: {6, 4},
+	} {
+		if got := core.Tile(AVX512, GemmWide, shape); got != want {
+			t.Errorf("%v: %v, want %v", shape, got, want)
 		}
 	}
 }
@@ -47,7 +61,7 @@ func TestTileCyclesGrow(t *testing.T) {
 			for _, tile := range GemmTiles(isa) {
 				last := 0.0
 				for n := 1; n <= 3000; n = 2*n + 5 {
-					cycles := core.cycles(isa, tile, GemmShape{n, n, n})
+					cycles := core.cycles(isa, GemmF32, tile, GemmShape{n, n, n})
 					if bound := float64(n) * float64(n) * float64(n) / float64(GemmLanes(isa)) / core.Multiplies; !(cycles > last) || cycles < bound {
 						t.Errorf("%q %v %v: %v cycles for sizes of %d, after %v; at least %v", arch, isa, tile, cycles, n, last, bound)
 					}

@@ -41,7 +41,7 @@ func PeakLoop(isa asm.ISA, format GemmFormat) (code []byte, ops int, err error) 
 	a.Op(asm.RET)
 	code, err = a.Finish()
 	group := format.Group() // of an instruction
-	if format == GemmWords {
+	if format == GemmWords || format == GemmWide {
 		group /= 2
 	}
 	return code, unroll * chains * GemmLanes(isa) * group * 2, err
