@@ -18,10 +18,18 @@ type choice struct{ name, why string }
 // unknown is work of which nothing is known.
 const unknown = math.MaxFloat64
 
-// choose makes the choice for so much work, in multiply-adds: the first GPU by
-// kind that is no slower than the processor, unless that has ended the work
-// before the GPU would have begun. One that was not timed is not taken.
-func choose(ctx context.Context, all []probe.Result, work float64) (choice, error) {
+// task is what a device is to do, in multiply-adds: all of it, and each of the runs,
+// one after another, that it is made of.
+type task struct{ all, run float64 }
+
+// unknownTask is one of which nothing is known.
+var unknownTask = task{unknown, unknown}
+
+// choose makes the choice for a task: the first GPU by kind that is no slower than
+// the processor, unless that has ended the task before the GPU would have begun, or
+// each run in less than the GPU takes to begin one. One that was not timed is not
+// taken.
+func choose(ctx context.Context, all []probe.Result, work task) (choice, error) {
 	known := map[string]probe.Result{}
 	for _, r := range all {
 		known[r.Name] = r
@@ -45,8 +53,12 @@ func choose(ctx context.Context, all []probe.Result, work float64) (choice, erro
 			passed = append(passed, times)
 			continue
 		}
-		if here := 2 * work / trial.SpeedWork * processor.Seconds(); here <= max(device.StartTime, r.Start).Seconds() { // a model reaches half the rate of a product at least
+		rate := trial.SpeedWork / (2 * processor.Seconds()) // a model reaches half that of a product at least
+		switch {
+		case work.all/rate <= max(device.StartTime, r.Start).Seconds():
 			return choice{"cpu", fmt.Sprintf("the work is done before %s has started", r.Name)}, nil
+		case work.run/rate <= device.LaunchTime.Seconds():
+			return choice{"cpu", fmt.Sprintf("a run is done before %s has begun with it", r.Name)}, nil
 		}
 		return choice{r.Name, strings.Join(append(passed, times), "; ")}, nil
 	}

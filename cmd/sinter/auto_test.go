@@ -13,7 +13,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/cmd/sinter/internal/probe"
+	"github.com/sinterml/sinter/cmd/sinter/internal/temporal"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/trial"
@@ -184,6 +186,7 @@ func TestAutoAsksNobody(t *testing.T) {
 		"short work":   {"embed", "--model", model, "hello"},
 		"the cpu":      {"embed", "--model", model, "--device", "cpu"},
 		"no execution": {"tokenize", "--model", model, "hello"},
+		"short steps":  {"train", "temporal", "--rows", "500", "--epochs", "1", "--hidden", "4"},
 	} {
 		if _, used := m.run("text\n", args...); used != "" {
 			t.Errorf("%s: %q", what, used)
@@ -214,17 +217,19 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		all  []probe.Result
-		work float64
+		work task
 		want string
 		why  []string
 	}{
-		{"nothing", nil, unknown, "cpu", []string{"there is no GPU"}},
-		{"the second is faster", []probe.Result{slow, fast}, unknown, "vulkan:0", []string{"3.6e+06 ms on cuda:0", "1e-06 ms on vulkan:0"}},
-		{"short for the start of this GPU", []probe.Result{fast}, second / 10, "cpu", []string{"before vulkan:0 has started"}},
-		{"not short", []probe.Result{fast}, 10 * second, "vulkan:0", nil},
-		{"a quick start", []probe.Result{of("vulkan:0", 1, 1, "")}, second, "vulkan:0", nil},
-		{"not timed", []probe.Result{of("cuda:0", 1, 0, "the driver hangs")}, unknown, "cpu", []string{"cuda:0 could not be timed: the driver hangs"}},
-		{"a kind that is opened by name", []probe.Result{of("odd:0", 1, 1, "")}, unknown, "cpu", nil},
+		{"nothing", nil, unknownTask, "cpu", []string{"there is no GPU"}},
+		{"the second is faster", []probe.Result{slow, fast}, unknownTask, "vulkan:0", []string{"3.6e+06 ms on cuda:0", "1e-06 ms on vulkan:0"}},
+		{"short for the start of this GPU", []probe.Result{fast}, task{second / 10, unknown}, "cpu", []string{"before vulkan:0 has started"}},
+		{"not short", []probe.Result{fast}, task{10 * second, unknown}, "vulkan:0", nil},
+		{"a quick start", []probe.Result{of("vulkan:0", 1, 1, "")}, task{second, unknown}, "vulkan:0", nil},
+		{"runs that are short", []probe.Result{fast}, task{unknown, second / 20_000}, "cpu", []string{"before vulkan:0 has begun with it"}},
+		{"runs that are not", []probe.Result{fast}, task{unknown, second / 5_000}, "vulkan:0", nil},
+		{"not timed", []probe.Result{of("cuda:0", 1, 0, "the driver hangs")}, unknownTask, "cpu", []string{"cuda:0 could not be timed: the driver hangs"}},
+		{"a kind that is opened by name", []probe.Result{of("odd:0", 1, 1, "")}, unknownTask, "cpu", nil},
 	} {
 		got, err := choose(t.Context(), c.all, c.work)
 		if err != nil || got.name != c.want {
@@ -235,6 +240,30 @@ func TestChoose(t *testing.T) {
 				t.Errorf("%s: %q is not in %q", c.what, w, got.why)
 			}
 		}
+	}
+}
+
+// The nets that a step is counted of have as many weights as they say.
+func TestStepWork(t *testing.T) {
+	variable := func(shape ...int) *sinter.Variable {
+		return sinter.NewVariable("v", sinter.Zeros(sinter.F32, sinter.Dims(shape...)...))
+	}
+	net := struct {
+		Weight *sinter.Variable `weight:"weight"`
+		Bias   *sinter.Variable `weight:"bias"`
+	}{variable(3, 5), variable(5)}
+	if got := stepWork(nil, 7); got != unknown {
+		t.Errorf("without weights: %v", got)
+	}
+	if got := stepWork(&net, 7); got != 3*7*(3*5+5) {
+		t.Errorf("%v", got)
+	}
+	task, err := temporal.NewTask(temporal.Options{Net: temporal.MLPName, Rows: 5000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, least := stepWork(task.Net.Module, task.Batch()), 3*128*64.0; got < least || got > 1000*least {
+		t.Errorf("a step on %d rows is %v multiply-adds", task.Batch(), got)
 	}
 }
 

@@ -68,7 +68,7 @@ func (a *app) listDevices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	auto, err := choose(ctx, all, unknown)
+	auto, err := choose(ctx, all, unknownTask)
 	if err != nil {
 		return err
 	}

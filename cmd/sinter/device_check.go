@@ -151,7 +151,7 @@ func (a *app) checked(ctx context.Context, id string) (probe.Result, error) {
 		return probe.Result{}, err
 	}
 	if id == "auto" {
-		c, err := choose(ctx, all, unknown)
+		c, err := choose(ctx, all, unknownTask)
 		if err != nil {
 			return probe.Result{}, err
 		}

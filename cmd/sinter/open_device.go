@@ -34,11 +34,11 @@ func checkDevice(name string) error {
 // openDevice opens the device of the settings. One that nobody asked for and
 // that cannot be opened gives way to the processor.
 func (a *app) openDevice(ctx context.Context) (*sinter.Device, error) {
-	return a.openDeviceFor(ctx, unknown)
+	return a.openDeviceFor(ctx, unknownTask)
 }
 
-// openDeviceFor is openDevice for so much work, in multiply-adds.
-func (a *app) openDeviceFor(ctx context.Context, work float64) (*sinter.Device, error) {
+// openDeviceFor is openDevice for a task.
+func (a *app) openDeviceFor(ctx context.Context, work task) (*sinter.Device, error) {
 	name, err := a.deviceName(ctx, work)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (a *app) openDeviceFor(ctx context.Context, work float64) (*sinter.Device, 
 
 // deviceName is the name of the device of the settings, which is there. Drivers
 // are asked only where it may be one of theirs.
-func (a *app) deviceName(ctx context.Context, work float64) (string, error) {
+func (a *app) deviceName(ctx context.Context, work task) (string, error) {
 	name := a.settings.device
 	if name == "auto" {
 		c, err := a.autoDevice(ctx, work)
@@ -87,10 +87,10 @@ func (a *app) deviceName(ctx context.Context, work float64) (string, error) {
 	return e.Name, err
 }
 
-// autoDevice is what "auto" stands for. Work that any processor has ended before
-// a GPU would have begun needs no driver to be asked.
-func (a *app) autoDevice(ctx context.Context, work float64) (choice, error) {
-	if device.Short(work, device.StartTime) || !slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External }) {
+// autoDevice is what "auto" stands for. What any processor has ended before a GPU
+// would have begun needs no driver to be asked.
+func (a *app) autoDevice(ctx context.Context, work task) (choice, error) {
+	if device.Short(work.all, device.StartTime) || device.Short(work.run, device.LaunchTime) || !slices.ContainsFunc(device.Registered(), func(d device.Driver) bool { return d.External }) {
 		return choice{name: "cpu"}, nil
 	}
 	all, err := a.devices(ctx, asking{external: true})

@@ -65,7 +65,7 @@ func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int, work f
 	if o.Model == "" {
 		o.FS = defaultModel()
 	}
-	d, err := a.openDeviceFor(ctx, work)
+	d, err := a.openDeviceFor(ctx, task{work, unknown})
 	if err != nil {
 		return nil, err
 	}

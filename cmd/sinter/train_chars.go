@@ -78,7 +78,7 @@ func (a *app) trainChars(ctx context.Context, f *taskFlags, file, from string, o
 			return err
 		}
 	}
-	t, err := a.startTraining(ctx, f)
+	t, err := a.startTraining(ctx, f, stepWork(task.Net, o.Batch*o.Block))
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ With --out it then trains a net with all images, and keeps that.`,
 			if recipe.Epochs < 1 {
 				return usagef("--epochs %d: give at least 1", recipe.Epochs)
 			}
-			t, err := a.startTraining(c.Context(), f)
+			t, err := a.startTraining(c.Context(), f, unknown)
 			if err != nil {
 				return err
 			}

@@ -37,15 +37,34 @@ type trainRun struct {
 	data     string            // a checksum of what the user gave to learn from; "": nothing
 }
 
-// startTraining opens the device. The task ends it by end.
-func (a *app) startTraining(ctx context.Context, f *taskFlags) (*trainRun, error) {
+// startTraining opens the device for steps of so many multiply-adds. The task ends it
+// by end.
+func (a *app) startTraining(ctx context.Context, f *taskFlags, step float64) (*trainRun, error) {
 	t := &trainRun{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
 	if err := f.check(a); err != nil {
 		return nil, err
 	}
 	var err error
-	t.device, err = a.openDevice(ctx)
+	t.device, err = a.openDeviceFor(ctx, task{unknown, step})
 	return t, err
+}
+
+// stepWork is how many multiply-adds a step of training takes by which each weight
+// of a net is multiplied so often, and for two gradients once more each.
+func stepWork(net any, uses int) float64 {
+	weights := 0.0
+	for _, v := range nn.Params(net) {
+		n := 1.0
+		for _, d := range v.Tensor().Shape() {
+			size, _ := d.Const()
+			n *= float64(size)
+		}
+		weights += n
+	}
+	if weights == 0 {
+		return unknown
+	}
+	return 3 * weights * float64(uses)
 }
 
 // compileOptions are for programs that the task compiles itself.

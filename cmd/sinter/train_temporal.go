@@ -90,7 +90,11 @@ func (a *app) runTemporal(c *cobra.Command, f *taskFlags, own temporalFlags) err
 	if err != nil {
 		return err
 	}
-	t, err := a.startTraining(c.Context(), f)
+	step := float64(unknown)
+	if own.net == temporal.MLPName {
+		step = stepWork(task.Net.Module, task.Batch())
+	}
+	t, err := a.startTraining(c.Context(), f, step)
 	if err != nil {
 		return err
 	}

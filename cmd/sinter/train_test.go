@@ -31,7 +31,7 @@ func (a *app) lineCommand(f *taskFlags) *cobra.Command {
 	var epochs, steps int
 	var rough bool
 	c := &cobra.Command{Use: "line", Hidden: true, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error {
-		t, err := a.startTraining(c.Context(), f)
+		t, err := a.startTraining(c.Context(), f, unknown)
 		if err != nil {
 			return err
 		}

@@ -98,6 +98,9 @@ func (t *Task) plan() (batch, epochs int) {
 	return batch, epochs
 }
 
+// Batch is how many rows a step learns from.
+func (t *Task) Batch() int { return t.batch }
+
 // rate is the greatest learning rate.
 const rate = 3e-3
 
