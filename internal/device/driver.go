@@ -1,7 +1,6 @@
 package device
 
 import (
-	"errors"
 	"slices"
 	"sync"
 )
@@ -49,6 +48,7 @@ type Properties struct {
 type MissingError struct {
 	Reason string
 	Remedy string
+	Empty  bool // the driver works, and shows no device of the kind at all
 }
 
 func (e *MissingError) Error() string {
@@ -56,15 +56,6 @@ func (e *MissingError) Error() string {
 		return e.Reason
 	}
 	return e.Reason + ": " + e.Remedy
-}
-
-// missing is the reason and the remedy in an error.
-func missing(err error) (reason, remedy string) {
-	var m *MissingError
-	if errors.As(err, &m) {
-		return m.Reason, m.Remedy
-	}
-	return err.Error(), ""
 }
 
 var registry struct {

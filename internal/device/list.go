@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,6 +54,8 @@ type Entry struct {
 	Properties
 	Reason string `json:",omitempty"` // why it cannot be opened; "": it can
 	Remedy string `json:",omitempty"` // what to do about it
+	// Empty says that the driver works, and shows no device at all.
+	Empty bool `json:",omitempty"`
 	// Alternatives are the names under which other drivers offer the same
 	// hardware.
 	Alternatives []string `json:",omitempty"`
@@ -89,7 +92,7 @@ func Entries(d Driver) []Entry {
 		entries = append(entries, Entry{Name: NameOf(d, i), Kind: d.Name, Properties: p})
 	}
 	if err == nil && len(list) == 0 {
-		err = &MissingError{"the driver finds no device", ""}
+		err = &MissingError{Reason: "the driver finds no device", Empty: true}
 	}
 	if err != nil {
 		entries = append(entries, Absent(d.Name, err))
@@ -103,7 +106,11 @@ func Absent(kind string, err error) Entry {
 	if i := rank(kind); i < len(kinds) {
 		entry.Description = kinds[i].what
 	}
-	entry.Reason, entry.Remedy = missing(err)
+	entry.Reason, entry.Remedy = err.Error(), ""
+	var m *MissingError
+	if errors.As(err, &m) {
+		entry.Reason, entry.Remedy, entry.Empty = m.Reason, m.Remedy, m.Empty
+	}
 	return entry
 }
 
@@ -131,7 +138,7 @@ func Arrange(entries []Entry) []Entry {
 
 func noDriver(brought bool) error {
 	if brought {
-		return &MissingError{"this program was built without drivers of GPUs", `import _ "github.com/sinterml/sinter/gpu"`}
+		return &MissingError{Reason: "this program was built without drivers of GPUs", Remedy: `import _ "github.com/sinterml/sinter/gpu"`}
 	}
 	return &MissingError{Reason: "this version of sinter has no driver for it"}
 }
@@ -192,7 +199,7 @@ func Find(all []Entry, name string) (Entry, error) {
 		}
 	}
 	if lack != nil {
-		return Entry{}, fmt.Errorf("no device %q: %w; there are %s", name, &MissingError{lack.Reason, lack.Remedy}, there)
+		return Entry{}, fmt.Errorf("no device %q: %w; there are %s", name, &MissingError{Reason: lack.Reason, Remedy: lack.Remedy}, there)
 	}
 	return Entry{}, fmt.Errorf("no device %q: there are %s", name, there)
 }

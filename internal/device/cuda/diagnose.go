@@ -118,7 +118,7 @@ func (s system) refused(err error) error {
 	visible, hidden := s.getenv("CUDA_VISIBLE_DEVICES")
 	switch remedy := remedies[e.Code]; {
 	case e.Code == cu.NoDevice && hidden:
-		return &device.MissingError{Reason: "CUDA_VISIBLE_DEVICES=" + visible + " leaves no GPU", Remedy: "unset it, or name a GPU that is there"}
+		return &device.MissingError{Reason: "CUDA_VISIBLE_DEVICES=" + visible + " leaves no GPU", Remedy: "unset it, or name a GPU that is there", Empty: true}
 	case s.linux && s.closed():
 		return &device.MissingError{Reason: err.Error(), Remedy: remedies[cu.OperatingSystem]}
 	case remedy != "":

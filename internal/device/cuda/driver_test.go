@@ -93,7 +93,7 @@ func TestNoGPU(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			all, err := usable(c.fake.API(), machine(t, c.env, c.files...))
 			var m *device.MissingError
-			if len(all) > 0 || !errors.As(err, &m) || !strings.Contains(m.Reason, c.reason) || !strings.Contains(m.Remedy, c.remedy) {
+			if len(all) > 0 || !errors.As(err, &m) || !strings.Contains(m.Reason, c.reason) || !strings.Contains(m.Remedy, c.remedy) || m.Empty != (c.env != nil) {
 				t.Errorf("%d GPUs, %v", len(all), err)
 			}
 		})
