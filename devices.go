@@ -22,7 +22,8 @@ func init() {
 	device.Register(device.Driver{
 		Name: "interp",
 		List: func() ([]device.Properties, error) {
-			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true, DTypes: []string{"f32", "bf16", "int8", "int4"}}}, nil
+			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true,
+				Rules: []string{"subnormals", "exact-division", "exact-roots", "fma", "nan", "signed-zeros"}, DTypes: []string{"f32", "bf16", "int8", "int4"}}}, nil
 		},
 		Open: func(int) (device.Device, error) { return interp.New(), nil },
 	})
@@ -59,6 +60,10 @@ type DeviceInfo struct {
 	Software bool
 	Features []string
 	DTypes   []string // number formats that products compute in, as far as that was tried
+	// Rules of arithmetic that the device keeps in f32, as far as that was tried:
+	// "subnormals", "exact-division", "exact-roots", "fma" (a multiply-add rounds
+	// once), "nan" (is not dropped) and "signed-zeros".
+	Rules []string
 	// Alternatives are the names under which other drivers offer the same
 	// hardware.
 	Alternatives []string
@@ -207,12 +212,12 @@ func entries() []device.Entry {
 func Devices() []DeviceInfo {
 	var all []DeviceInfo
 	for _, e := range entries() {
-		if known := trial.Default().Formats(e.Kind, e.Properties); len(known) > 0 {
-			e.DTypes = known
+		if known, ok := trial.Default().Abilities(e.Kind, e.Properties); ok {
+			e.DTypes, e.Rules = known.Formats, known.Rules
 		}
 		all = append(all, DeviceInfo{
 			Name: e.Name, Kind: e.Kind, Description: e.Description, Vendor: e.Vendor, Driver: e.Driver, UUID: e.UUID,
-			Memory: e.Memory, Free: e.Free, Software: e.Software, Features: e.Features, DTypes: e.DTypes,
+			Memory: e.Memory, Free: e.Free, Software: e.Software, Features: e.Features, DTypes: e.DTypes, Rules: e.Rules,
 			Alternatives: e.Alternatives, Reason: e.Reason, Remedy: e.Remedy,
 		})
 	}

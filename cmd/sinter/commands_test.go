@@ -173,7 +173,7 @@ func TestDevice(t *testing.T) {
 		case !d.Available && (d.Reason == "" || d.Remedy == ""):
 			t.Errorf("%s is missing without reason or remedy", d.ID)
 		}
-		if d.ID == "cpu" && (d.Name == "" || d.Driver == "" || len(d.DTypes) == 0 || runtime.GOOS == "linux" && d.Memory == 0) {
+		if d.ID == "cpu" && (d.Name == "" || d.Driver == "" || len(d.DTypes) == 0 || len(d.Rules) == 0 || runtime.GOOS == "linux" && d.Memory == 0) {
 			t.Errorf("the cpu: %+v", d)
 		}
 	}

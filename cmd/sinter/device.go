@@ -60,6 +60,7 @@ type deviceRow struct {
 	Software     bool     `json:"software"`        // the processor under another name
 	Features     []string `json:"features"`
 	DTypes       []string `json:"dtypes"`
+	Rules        []string `json:"rules"`        // of arithmetic, that it keeps
 	Alternatives []string `json:"alternatives"` // IDs of the same hardware under other drivers
 }
 
@@ -105,7 +106,7 @@ func (a *app) describe(ctx context.Context, r probe.Result) deviceRow {
 func (a *app) rowOf(r probe.Result) deviceRow {
 	row := deviceRow{
 		ID: r.Name, Name: r.Description, Kind: r.Kind, UUID: r.UUID, Vendor: r.Vendor, Driver: r.Driver, Memory: r.Memory, Free: r.Free, Software: r.Software,
-		Features: orEmpty(r.Features), DTypes: orEmpty(r.DTypes), Alternatives: orEmpty(r.Alternatives),
+		Features: orEmpty(r.Features), DTypes: orEmpty(r.DTypes), Rules: orEmpty(r.Rules), Alternatives: orEmpty(r.Alternatives),
 		Available: r.Reason == "", Verified: r.Works(), Reason: r.Reason, Remedy: r.Remedy,
 		Start: r.Start.Seconds(), Product: r.Product.Seconds(),
 	}
@@ -184,6 +185,9 @@ func (d *deviceRow) printDetails(w io.Writer, s style) error {
 	}
 	if len(d.DTypes) > 0 {
 		fmt.Fprintf(&b, "  computes  %s\n", strings.Join(d.DTypes, " "))
+	}
+	if len(d.Rules) > 0 {
+		fmt.Fprintf(&b, "  keeps     %s\n", strings.Join(d.Rules, " "))
 	}
 	if len(d.Alternatives) > 0 {
 		fmt.Fprintf(&b, "  also as   %s\n", strings.Join(d.Alternatives, " "))

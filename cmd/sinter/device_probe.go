@@ -57,8 +57,11 @@ func testsOf(ctx context.Context, d device.Driver) probe.Tests {
 			opened, err = d.Open(index)
 			return err
 		},
-		Check:   func() error { return trial.Default().Again(ctx, name, d.Name, p, opened) },
-		Formats: func() ([]string, error) { return trial.Default().TryFormats(ctx, d.Name, p, opened) },
+		Check: func() error { return trial.Default().Again(ctx, name, d.Name, p, opened) },
+		Try: func() (formats, rules []string, err error) {
+			can, err := trial.Default().Try(ctx, d.Name, p, opened)
+			return can.Formats, can.Rules, err
+		},
 		Product: func() (time.Duration, error) { return trial.Default().SpeedAgain(ctx, d.Name, p, opened) },
 		Close:   func() error { return opened.Close() },
 	}

@@ -42,6 +42,7 @@ type Properties struct {
 	Software bool     `json:",omitempty"`
 	Features []string `json:",omitempty"`
 	DTypes   []string `json:",omitempty"` // number formats that products compute in, as far as that was tried
+	Rules    []string `json:",omitempty"` // of arithmetic, that it keeps, as far as that was tried
 }
 
 // MissingError says why a kind of device, or one of them, is not there.

@@ -15,6 +15,7 @@ import (
 
 // Rule is a rule of arithmetic that a device keeps or not.
 type Rule struct {
+	ID   string // for lists
 	Name string
 	*Case
 }
@@ -23,29 +24,29 @@ type Rule struct {
 // case passes.
 func Rules() []Rule {
 	var all []Rule
-	add := func(name string, exact bool, build func(b *Builder) *ir.Node) {
-		all = append(all, Rule{name, &Case{Name: name, Exact: exact, Build: func(b *Builder) []*ir.Node { return []*ir.Node{build(b)} }}})
+	add := func(id, name string, exact bool, build func(b *Builder) *ir.Node) {
+		all = append(all, Rule{id, name, &Case{Name: name, Exact: exact, Build: func(b *Builder) []*ir.Node { return []*ir.Node{build(b)} }}})
 	}
 	const many = 4096
 	input := func(b *Builder, fill Fill) *ir.Node { return b.Input(ir.F32, fill, ir.N(many)) }
-	add("subnormals are kept", true, func(b *Builder) *ir.Node {
+	add("subnormals", "subnormals are kept", true, func(b *Builder) *ir.Node {
 		return b.Add(ir.Mul, ir.Attr{}, input(b, Given(1e-40, -3e-39, 2e-38, 1.5e-38, 1e-45)), input(b, Given(1, 0.5, 0.25, 3)))
 	})
-	add("divisions are rounded correctly", true, func(b *Builder) *ir.Node {
+	add("exact-division", "divisions are rounded correctly", true, func(b *Builder) *ir.Node {
 		return b.Add(ir.Div, ir.Attr{}, input(b, Ordinary), input(b, Ordinary))
 	})
-	add("roots are rounded correctly", true, func(b *Builder) *ir.Node {
+	add("exact-roots", "roots are rounded correctly", true, func(b *Builder) *ir.Node {
 		x := input(b, Ordinary)
 		return b.Add(ir.Sqrt, ir.Attr{}, b.Add(ir.Mul, ir.Attr{}, x, x))
 	})
-	add("multiply-add rounds once", true, func(b *Builder) *ir.Node {
+	add("fma", "multiply-add rounds once", true, func(b *Builder) *ir.Node {
 		return b.Add(ir.FMA, ir.Attr{}, input(b, Ordinary), input(b, Ordinary), input(b, Ordinary))
 	})
-	add("NaN is not dropped", false, func(b *Builder) *ir.Node {
+	add("nan", "NaN is not dropped", false, func(b *Builder) *ir.Node {
 		x, y := input(b, Given(math.NaN(), 1, math.Inf(1))), input(b, Given(2, math.NaN(), math.NaN(), 1))
 		return b.Add(ir.Add, ir.Attr{}, b.Add(ir.Max, ir.Attr{}, x, y), b.Add(ir.Min, ir.Attr{}, x, y))
 	})
-	add("zeros have signs", true, func(b *Builder) *ir.Node {
+	add("signed-zeros", "zeros have signs", true, func(b *Builder) *ir.Node {
 		return b.Add(ir.Mul, ir.Attr{}, input(b, Given(0, math.Copysign(0, -1), -1)), input(b, Given(-1, 0, 2, math.Copysign(0, -1))))
 	})
 	return all

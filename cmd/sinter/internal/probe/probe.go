@@ -237,6 +237,7 @@ type message struct {
 	Fault   string         `json:",omitempty"` // of that
 	Tried   string         `json:",omitempty"` // the name of a device
 	DTypes  []string       `json:",omitempty"` // that it computes in
+	Rules   []string       `json:",omitempty"` // that it keeps
 	Timed   string         `json:",omitempty"` // the name of a device
 	Start   time.Duration  `json:",omitempty"` // of that, as Product and Untimed are
 	Product time.Duration  `json:",omitempty"`
@@ -263,7 +264,7 @@ func parse(out []byte, a *answer) (ended bool) {
 				r.Checked, r.Fault = true, m.Fault
 			}
 			if m.Tried != "" && r.Name == m.Tried {
-				r.DTypes = m.DTypes
+				r.DTypes, r.Rules = m.DTypes, m.Rules
 			}
 			if m.Timed != "" && r.Name == m.Timed {
 				r.Start, r.Product, r.Untimed = m.Start, m.Product, m.Untimed
@@ -278,8 +279,8 @@ func parse(out []byte, a *answer) (ended bool) {
 // Tests are what the child does with a device, each once, in this order.
 type Tests struct {
 	Open    func(device.Entry) error
-	Check   func() error             // that it computes what it should
-	Formats func() ([]string, error) // in which it does
+	Check   func() error                                // that it computes what it should
+	Try     func() (formats, rules []string, err error) // the formats in which it does, and what rules it keeps
 	Product func() (time.Duration, error)
 	Close   func() error
 }
@@ -325,8 +326,8 @@ func (t Tests) test(e device.Entry, listing time.Duration, send func(message) er
 	if err := send(message{Checked: e.Name}); err != nil {
 		return err
 	}
-	if good, err := t.Formats(); err == nil {
-		if err := send(message{Tried: e.Name, DTypes: good}); err != nil {
+	if formats, rules, err := t.Try(); err == nil {
+		if err := send(message{Tried: e.Name, DTypes: formats, Rules: rules}); err != nil {
 			return err
 		}
 	}

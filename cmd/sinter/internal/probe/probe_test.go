@@ -69,9 +69,11 @@ func TestMain(m *testing.M) {
 		return nil
 	}
 	tests := Tests{
-		Open:    func(e device.Entry) error { name = e.Name; return fail("TEST_OPEN", name) },
-		Check:   func() error { return fail("TEST_CHECK", name) },
-		Formats: func() ([]string, error) { return []string{"f32", "int8"}, fail("TEST_FORMATS", name) },
+		Open:  func(e device.Entry) error { name = e.Name; return fail("TEST_OPEN", name) },
+		Check: func() error { return fail("TEST_CHECK", name) },
+		Try: func() (formats, rules []string, err error) {
+			return []string{"f32", "int8"}, []string{"nan"}, fail("TEST_TRY", name)
+		},
 		Product: func() (time.Duration, error) {
 			return 7 * time.Millisecond, fail("TEST_PRODUCT", name)
 		},
@@ -108,7 +110,7 @@ func describe(rs []Result) string {
 			line += "checked " + r.Fault
 		}
 		if len(r.DTypes) > 0 {
-			line += " in " + strings.Join(r.DTypes, " ")
+			line += " in " + strings.Join(r.DTypes, " ") + " keeps " + strings.Join(r.Rules, " ")
 		}
 		if r.Product > 0 {
 			line += fmt.Sprintf(" %v", r.Product)
@@ -129,10 +131,10 @@ func TestFresh(t *testing.T) {
 		check, want string
 		all         bool
 	}{
-		{"", "good:0 checked  in f32 int8 7ms; good:1; good:2 checked  in f32 int8 7ms", false},
-		{"", "good:0 checked  in f32 int8 7ms; good:1 checked  in f32 int8; good:2 checked  in f32 int8 7ms", true},
+		{"", "good:0 checked  in f32 int8 keeps nan 7ms; good:1; good:2 checked  in f32 int8 keeps nan 7ms", false},
+		{"", "good:0 checked  in f32 int8 keeps nan 7ms; good:1 checked  in f32 int8 keeps nan; good:2 checked  in f32 int8 keeps nan 7ms", true},
 		{"good:0 crash", "good:0 checked the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed", false},
-		{"good:2 computes 3 for 4", "good:0 checked  in f32 int8 7ms; good:1; good:2 checked computes 3 for 4", false},
+		{"good:2 computes 3 for 4", "good:0 checked  in f32 int8 keeps nan 7ms; good:1; good:2 checked computes 3 for 4", false},
 	} {
 		rs, err := prober("TEST_CHECK="+c.check).Fresh(t.Context(), scripted["good"], c.all)
 		if got := describe(rs); err != nil || got != c.want {
@@ -143,7 +145,7 @@ func TestFresh(t *testing.T) {
 	p.Limit = time.Second
 	start := time.Now()
 	rs, err := p.Fresh(t.Context(), scripted["good"], true)
-	if want := "good:0 checked  in f32 int8 7ms; good:1 checked  in f32 int8; good:2 checked the driver does not answer within 1s while it computes"; err != nil || describe(rs) != want {
+	if want := "good:0 checked  in f32 int8 keeps nan 7ms; good:1 checked  in f32 int8 keeps nan; good:2 checked the driver does not answer within 1s while it computes"; err != nil || describe(rs) != want {
 		t.Errorf("%s, %v", describe(rs), err)
 	}
 	if rs[2].Works() || !rs[0].Works() || time.Since(start) > 10*time.Second {
@@ -155,13 +157,13 @@ func TestFresh(t *testing.T) {
 // it is timed works, and has no formats or no time; one that cannot be opened does not.
 func TestTimes(t *testing.T) {
 	for _, c := range []struct{ variable, want string }{
-		{"TEST_PRODUCT=good:0 no memory", "good:0 checked  in f32 int8 not timed: no memory starts in S; good:1; good:2 checked  in f32 int8 7ms"},
-		{"TEST_PRODUCT=good:0 crash", "good:0 checked  in f32 int8 not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed"},
-		{"TEST_PRODUCT=good:2 crash", "good:0 checked  in f32 int8 7ms; good:1; good:2 checked  in f32 int8 not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes"},
-		{"TEST_FORMATS=good:2 no memory", "good:0 checked  in f32 int8 7ms; good:1; good:2 checked  7ms"},
-		{"TEST_FORMATS=good:2 crash", "good:0 checked  in f32 int8 7ms; good:1; good:2 checked  not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes"},
-		{"TEST_OPEN=good:0 busy", "good:0 checked busy; good:1; good:2 checked  in f32 int8 7ms"},
-		{"TEST_CLOSE=good:0 lost", "good:0 checked  in f32 int8 not timed: lost starts in S; good:1; good:2 checked  in f32 int8 7ms"},
+		{"TEST_PRODUCT=good:0 no memory", "good:0 checked  in f32 int8 keeps nan not timed: no memory starts in S; good:1; good:2 checked  in f32 int8 keeps nan 7ms"},
+		{"TEST_PRODUCT=good:0 crash", "good:0 checked  in f32 int8 keeps nan not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed"},
+		{"TEST_PRODUCT=good:2 crash", "good:0 checked  in f32 int8 keeps nan 7ms; good:1; good:2 checked  in f32 int8 keeps nan not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes"},
+		{"TEST_TRY=good:2 no memory", "good:0 checked  in f32 int8 keeps nan 7ms; good:1; good:2 checked  7ms"},
+		{"TEST_TRY=good:2 crash", "good:0 checked  in f32 int8 keeps nan 7ms; good:1; good:2 checked  not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes"},
+		{"TEST_OPEN=good:0 busy", "good:0 checked busy; good:1; good:2 checked  in f32 int8 keeps nan 7ms"},
+		{"TEST_CLOSE=good:0 lost", "good:0 checked  in f32 int8 keeps nan not timed: lost starts in S; good:1; good:2 checked  in f32 int8 keeps nan 7ms"},
 	} {
 		p := prober(c.variable)
 		p.Dir = t.TempDir()
