@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,10 +15,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cuda"
 	"github.com/sinterml/sinter/internal/device/cuda/cu"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+	"github.com/sinterml/sinter/internal/gputest"
 )
 
 // TestMain is the program too, with a GPU that the processor simulates.
@@ -72,27 +75,108 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestRead tells tests that pass from those that fail and are skipped.
+// TestRead tells tests that pass from those that fail and are skipped. The last
+// are failures where it is the device that is not there, or all of a test.
 func TestRead(t *testing.T) {
+	const out = "=== RUN   A\n=== RUN   A/b\n=== RUN   A/cuda\n    a_test.go:99: no device \"cuda\"\n=== RUN   A/c\n    a_test.go:7: no f64\n=== RUN   E\n    e_test.go:3: set it\n" +
+		"--- FAIL: A (0.00s)\n    --- PASS: A/b (0.00s)\n    --- SKIP: A/cuda (0.1s)\n    --- SKIP: A/c (0.1s)\n--- SKIP: E (0.1s)\nnoise" +
+		"\n" + rowMark + `{"Name":"gemm","DType":"f32","Wrong":"far off"}` + "\n" + rowMark + "{\n"
 	var d step
-	d.read("=== RUN A\n--- FAIL: A (0.00s)\n    --- PASS: A/b (0.00s)\n    --- SKIP: A/c (0.1s)\nnoise" +
-		"\n" + rowMark + `{"Name":"gemm","DType":"f32","Wrong":"far off"}` + "\n" + rowMark + "{\n")
-	if d.Passed != 1 || d.Skipped != 1 || len(d.Rows) != 1 || !slices.Equal(d.Failed, []string{"A", "gemm f32: far off"}) {
+	d.read(out, "cuda")
+	if want := []string{"A", `A/cuda was skipped: no device "cuda"`, "E was skipped: set it", "gemm f32: far off"}; d.Passed != 1 || d.Skipped != 1 || len(d.Rows) != 1 || !slices.Equal(d.Failed, want) {
 		t.Errorf("%+v", d)
 	}
 }
 
-// TestGoesOn has a step that ends by a signal, or cannot be started: the report
-// says so.
+// TestGoesOn has a step that ends by a signal, cannot be started, tests nothing, or
+// tests that skip the device and end well: the report says so.
 func TestGoesOn(t *testing.T) {
 	s := &settings{device: "simulated"}
-	for name, command := range map[string][]string{"killed": {"sh", "-c", "echo last words; kill -9 $$"}, "missing": {filepath.Join(t.TempDir(), "none")}, "silent": {"true"}} {
-		got := s.start(context.Background(), part{name: name, limit: limit, tests: true, command: func(ctx context.Context, _ *settings) *exec.Cmd {
-			return exec.CommandContext(ctx, command[0], command[1:]...)
+	for name, c := range map[string]struct {
+		command []string
+		wants   string
+	}{
+		"killed":  {[]string{"sh", "-c", "echo last words; kill -9 $$"}, "killed"},
+		"missing": {[]string{filepath.Join(t.TempDir(), "none")}, "no such file"},
+		"silent":  {[]string{"true"}, "no test ran"},
+		"refused": {[]string{"sh", "-c", `printf '=== RUN   A/cuda:1\n    a.go:9: no GPU\n--- PASS: A (0.0s)\n    --- SKIP: A/cuda:1 (0.0s)\nPASS\n'`}, "A/cuda:1 was skipped: no GPU"},
+	} {
+		got := s.start(context.Background(), part{name: name, limit: limit, device: "cuda:1", command: func(ctx context.Context, _ *settings) *exec.Cmd {
+			return exec.CommandContext(ctx, c.command[0], c.command[1:]...)
 		}})
-		if got.Error == "" || name == "killed" && !strings.Contains(got.Output, "last words") {
-			t.Errorf("%s: %+v", name, got)
+		var out bytes.Buffer
+		got.print(&out)
+		if !got.failed() || !strings.Contains(out.String(), c.wants) || name == "killed" && !strings.Contains(got.Output, "last words") {
+			t.Errorf("%s: %+v\n%s", name, got, out.String())
 		}
+	}
+}
+
+// TestFind looks GPUs up by all of their names, and by other drivers.
+func TestFind(t *testing.T) {
+	all := []sinter.DeviceInfo{
+		{Name: "cuda:0", Kind: "cuda", Alternatives: []string{"vulkan:1", "opencl:0"}},
+		{Name: "cuda:1", Kind: "cuda"},
+		{Name: "hip", Kind: "hip", Reason: "no library", Remedy: "install it"},
+		{Name: "vulkan:0", Kind: "vulkan"},
+	}
+	for _, c := range []struct{ name, opened, cuda, other, wants string }{
+		{"cuda", "cuda:0", "cuda:0", "vulkan:1", ""},
+		{"cuda:0", "cuda:0", "cuda:0", "vulkan:1", ""},
+		{"opencl", "opencl:0", "cuda:0", "vulkan:1", ""},
+		{"vulkan:1", "vulkan:1", "cuda:0", "", ""},
+		{"vulkan", "vulkan:0", "", "", ""},
+		{"cuda:1", "cuda:1", "cuda:1", "", "no device of kind vulkan is known to be cuda:1: there are cuda:0, vulkan:1, opencl:0, cuda:1, vulkan:0; -also '' leaves it out"},
+		{"hip", "", "", "", `no device "hip": no library: install it`},
+		{"hip:1", "", "", "", `no device "hip:1": no library: install it`},
+		{"cuda:2", "", "", "", `no device "cuda:2": there are cuda:0`},
+	} {
+		g, err := find(all, c.name, []string{"vulkan"})
+		var o other
+		if len(g.others) > 0 {
+			o = g.others[0]
+			err = errors.Join(err, o.missing)
+		}
+		if g.name != c.opened || g.cuda != c.cuda || o.name != c.other || (err != nil) != (c.wants != "") || err != nil && !strings.HasPrefix(err.Error(), c.wants) {
+			t.Errorf("%s: %+v, %v", c.name, g, err)
+		}
+	}
+}
+
+// TestParts has every part run on the GPU that was asked for, and again by the
+// other driver that has it.
+func TestParts(t *testing.T) {
+	s := &settings{root: "root", tests: t.TempDir()}
+	missing := errors.New("no loader")
+	g := gpu{name: "cuda:1", cuda: "cuda:1", others: []other{{kind: "vulkan", name: "vulkan:2"}, {kind: "opencl", missing: missing}}}
+	commands := map[string]string{}
+	for _, p := range s.parts(g) {
+		c := p.command(context.Background(), s)
+		commands[p.name] = strings.Join(slices.Concat(c.Env, c.Args), " ")
+		if lacks := strings.HasPrefix(p.name, "opencl: "); lacks != (p.missing != nil) {
+			t.Errorf("%s: %v", p.name, p.missing)
+		} else if lacks {
+			if got := s.start(context.Background(), p); got.Error != missing.Error() {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+	want := map[string]string{"torch": "torch_rates.py 1"}
+	for prefix, device := range map[string]string{"": "cuda:1", "vulkan: ": "vulkan:2"} {
+		for _, p := range programs {
+			want[prefix+p.name] = gputest.Variable + "=" + device
+		}
+		for _, m := range measures {
+			want[prefix+m.name] = "-device " + device + " -hardware cuda:1"
+		}
+	}
+	for name, part := range want {
+		if !strings.Contains(commands[name], part) {
+			t.Errorf("%s: %q has no %q", name, commands[name], part)
+		}
+	}
+	if n := len(programs) + len(measures); len(commands) != 3*n+1 {
+		t.Errorf("%d parts", len(commands))
 	}
 }
 

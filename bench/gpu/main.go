@@ -8,6 +8,7 @@
 //	go run ./bench/gpu -build DIR    # the program and its tests, for a machine without Go
 //	DIR/gpu                          # there, in the root of a checkout: 10 minutes at most
 //	DIR/gpu -only 'rates: gemm'      # a part of it
+//	DIR/gpu -device cuda:1 -also ''  # another GPU, and by CUDA alone
 package main
 
 import (
@@ -33,13 +34,15 @@ const limit = 9*time.Minute + 30*time.Second
 
 // settings are what the command is asked for.
 type settings struct {
-	device string
-	only   *regexp.Regexp
-	small  bool
-	out    string
-	child  string // the step that this process is
-	root   string // of the repository: models and references are read from there
-	tests  string // folder of the tests that have been unpacked
+	device   string
+	also     []string // kinds of drivers by which it is tested as well
+	hardware string   // what CUDA calls it
+	only     *regexp.Regexp
+	small    bool
+	out      string
+	child    string // the step that this process is
+	root     string // of the repository: models and references are read from there
+	tests    string // folder of the tests that have been unpacked
 }
 
 // step is a part of the report: a process of its own, as a GPU that fails takes
@@ -68,11 +71,16 @@ func main() {
 	build := flag.String("build", "", "build the program and its tests into this `folder`, and nothing else")
 	only := flag.String("only", "", "only steps whose names match this `expression`")
 	flag.StringVar(&s.device, "device", "cuda", "`name` of the device")
+	also := flag.String("also", "vulkan", "`kinds` of drivers, with commas between, by which the same GPU is tested and timed after that")
 	flag.StringVar(&s.root, "root", ".", "`folder` of the repository")
 	flag.StringVar(&s.out, "out", "gpu.json", "`file` for the report")
 	flag.BoolVar(&s.small, "small", false, "tiny sizes, to try the program")
 	flag.StringVar(&s.child, "step", "", "be this step alone, for the program itself")
+	flag.StringVar(&s.hardware, "hardware", "", "what CUDA calls the device, for the program itself")
 	flag.Parse()
+	if *also != "" {
+		s.also = strings.Split(*also, ",")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
@@ -108,21 +116,20 @@ func (s *settings) run(ctx context.Context, w io.Writer) error {
 		} else {
 			fmt.Fprintf(w, "%s: %s: %s\n", d.Name, d.Reason, d.Remedy)
 		}
-		if r.Device.Name == "" && (d.Name == s.device || d.Kind == s.device) {
-			r.Device = d
-		}
 	}
-	if r.Device.Reason != "" || r.Device.Name == "" {
-		return fmt.Errorf("no device %q: %s", s.device, r.Device.Reason)
+	g, err := find(r.Devices, s.device, s.also)
+	if err != nil {
+		return err
 	}
+	r.Device = g.info
 	failed := false
-	for _, p := range s.parts() {
+	for _, p := range s.parts(g) {
 		if !s.only.MatchString(p.name) {
 			continue
 		}
 		fmt.Fprintf(w, "\n== %s\n", p.name)
 		done := s.start(ctx, p)
-		failed = failed || done.Error != "" || len(done.Failed) > 0
+		failed = failed || done.failed()
 		done.print(w)
 		r.Steps = append(r.Steps, done)
 		if err := s.write(&r); err != nil {
@@ -142,6 +149,8 @@ func (s *settings) write(r *report) error {
 	}
 	return os.WriteFile(s.out, append(data, '\n'), 0o600)
 }
+
+func (d *step) failed() bool { return d.Error != "" || len(d.Failed) > 0 }
 
 func (d *step) print(w io.Writer) {
 	for _, row := range d.Rows {
@@ -164,20 +173,26 @@ func (s *settings) start(ctx context.Context, p part) step {
 	ctx, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
 	begun := time.Now()
+	if p.missing != nil {
+		return step{Name: p.name, Error: p.missing.Error()}
+	}
+	if ctx.Err() != nil {
+		return step{Name: p.name, Error: fmt.Sprintf("no time is left of %v: -only asks for a part", limit)}
+	}
 	c := p.command(ctx, s)
 	c.WaitDelay = time.Second
 	out, err := c.CombinedOutput()
 	done := step{Name: p.name, Seconds: time.Since(begun).Seconds()}
-	done.read(string(out))
+	done.read(string(out), p.device)
 	switch {
 	case ctx.Err() != nil:
 		done.Error = fmt.Sprintf("not done after %.0f s", done.Seconds)
 	case err != nil && len(done.Failed) == 0:
 		done.Error = err.Error()
-	case err == nil && p.tests && done.Passed == 0:
+	case err == nil && p.device != "" && done.Passed == 0:
 		done.Error = "no test ran"
 	}
-	if done.Error != "" || len(done.Failed) > 0 {
+	if done.failed() {
 		const end = 20000
 		done.Output = string(out[max(0, len(out)-end):])
 	}
@@ -187,36 +202,57 @@ func (s *settings) start(ctx context.Context, p part) step {
 // rowMark begins the lines of rows: drivers print on standard output too.
 const rowMark = "gpu-row "
 
-// outcome is a line of go test -v.
-var outcome = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
+// Lines of go test -v: how a test ended, which test speaks, and what it says.
+var (
+	outcome = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
+	speaker = regexp.MustCompile(`^=== (?:RUN|CONT|NAME)\s+(\S+)`)
+	says    = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
+)
 
-func (d *step) read(out string) {
+// read takes up what a step prints. A whole test that is skipped, or all of it on
+// the device, has failed: a single case may be one that the device does not have.
+func (d *step) read(out, device string) {
+	said, now := map[string]string{}, ""
 	for line := range strings.Lines(out) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), rowMark); ok {
-			var r row
-			if json.Unmarshal([]byte(text), &r) == nil {
-				d.Rows = append(d.Rows, r)
-				if r.Wrong != "" {
-					d.Failed = append(d.Failed, r.Name+" "+r.DType+": "+r.Wrong)
-				}
-			}
+			d.readRow(text)
 			continue
+		}
+		if m := speaker.FindStringSubmatch(line); m != nil {
+			now = m[1]
+		} else if m := says.FindStringSubmatch(line); m != nil {
+			said[now] = m[1]
 		}
 		switch m := outcome.FindStringSubmatch(line); {
 		case m == nil:
 		case m[1] == "PASS":
 			d.Passed++
+		case m[1] == "SKIP" && device != "" && (!strings.Contains(m[2], "/") || strings.HasSuffix(m[2], "/"+device)):
+			d.Failed = append(d.Failed, m[2]+" was skipped: "+said[m[2]])
 		case m[1] == "SKIP":
 			d.Skipped++
+		case said[m[2]] != "":
+			d.Failed = append(d.Failed, m[2]+": "+said[m[2]])
 		default:
 			d.Failed = append(d.Failed, m[2])
 		}
 	}
 }
 
+func (d *step) readRow(text string) {
+	var r row
+	if json.Unmarshal([]byte(text), &r) != nil {
+		return
+	}
+	d.Rows = append(d.Rows, r)
+	if r.Wrong != "" {
+		d.Failed = append(d.Failed, r.Name+" "+r.DType+": "+r.Wrong)
+	}
+}
+
 // again is this program as a step.
-func again(ctx context.Context, s *settings, name string) *exec.Cmd {
-	args := []string{"-step", name, "-device", s.device, "-root", s.root}
+func again(ctx context.Context, s *settings, name, device, hardware string) *exec.Cmd {
+	args := []string{"-step", name, "-device", device, "-hardware", hardware, "-root", s.root}
 	if s.small {
 		args = append(args, "-small")
 	}

@@ -46,8 +46,9 @@ type bounds struct {
 	flops map[string]float64 // by the format of products
 }
 
-// boundsOf is empty for devices that tell nothing.
-func boundsOf(d *sinter.Device) bounds {
+// boundsOf takes what CUDA calls a device. It is empty for those of which that is
+// not known.
+func boundsOf(name string) bounds {
 	api, err := cu.Load()
 	if err != nil {
 		return bounds{}
@@ -57,7 +58,7 @@ func boundsOf(d *sinter.Device) bounds {
 		return bounds{}
 	}
 	for i, g := range all {
-		if d.Name() == fmt.Sprint("cuda:", i) || d.Name() == "cuda" && i == 0 {
+		if name == fmt.Sprint("cuda:", i) {
 			return boundsFor(g)
 		}
 	}

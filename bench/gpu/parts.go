@@ -11,16 +11,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/gputest"
 )
 
 // part is what a step runs: a program of tests, or this one.
 type part struct {
 	name    string
 	limit   time.Duration
-	tests   bool
+	device  string // that tests must have; "": it is no test
+	missing error  // why the device is not there, where it is not
 	command func(ctx context.Context, s *settings) *exec.Cmd
 }
 
@@ -29,10 +32,10 @@ var programs = []struct {
 	name, folder, file, run string
 	limit                   time.Duration
 }{
-	{"suite of devices", "internal/device/cuda", "cuda.test", "TestConformanceGPU|TestRandomKernels/gpu", 3 * time.Minute},
-	{"operators and gradients", ".", "sinter.test", "TestReferenceOperatorsGPU/cuda", 2 * time.Minute},
-	{"encoders", "model", "model.test", "TestReferenceBERTGPU/cuda", time.Minute},
-	{"training", "optim", "optim.test", "TestReferenceMLPGPU/cuda", time.Minute},
+	{"suite of devices", "internal/gputest", "gputest.test", "TestNamedSuite|TestNamedKernels", 3 * time.Minute},
+	{"operators and gradients", ".", "sinter.test", "TestReferenceOperatorsGPU", 2 * time.Minute},
+	{"encoders", "model", "model.test", "TestReferenceBERTGPU", time.Minute},
+	{"training", "optim", "optim.test", "TestReferenceMLPGPU", time.Minute},
 }
 
 // measures are the steps of this program itself.
@@ -47,24 +50,41 @@ var measures = []struct {
 	{"rates: encoder", encoders},
 }
 
-func (s *settings) parts() []part {
+// parts are those of a GPU: all by the driver that was asked for, and then by
+// others that have it too.
+func (s *settings) parts(g gpu) []part {
+	all := s.partsOn(g.name, g.cuda, "", nil)
+	if _, index, ok := strings.Cut(g.cuda, ":"); ok {
+		all = append(all, part{name: "torch", limit: 90 * time.Second, command: func(ctx context.Context, s *settings) *exec.Cmd {
+			return exec.CommandContext(ctx, "python3", filepath.Join(s.root, "bench", "gpu", "torch_rates.py"), index)
+		}})
+	}
+	for _, o := range g.others {
+		all = append(all, s.partsOn(o.name, g.cuda, o.kind+": ", o.missing)...)
+	}
+	return all
+}
+
+// partsOn are the tests and measurements of a device. hardware is what CUDA calls
+// it.
+func (s *settings) partsOn(device, hardware, prefix string, missing error) []part {
 	var all []part
 	for _, p := range programs {
-		all = append(all, part{name: p.name, limit: p.limit, tests: true, command: func(ctx context.Context, s *settings) *exec.Cmd {
+		all = append(all, part{name: prefix + p.name, limit: p.limit, device: device, missing: missing, command: func(ctx context.Context, s *settings) *exec.Cmd {
 			file, err := s.unpack(p.file)
 			c := exec.CommandContext(ctx, file, "-test.v", "-test.run", p.run, "-test.timeout", (p.limit - time.Second).String())
 			c.Err = errors.Join(c.Err, err)
 			c.Dir = filepath.Join(s.root, p.folder)
-			c.Env = append(os.Environ(), "SINTER_CI=1") // every case, and nothing is skipped
+			c.Env = append(os.Environ(), "SINTER_CI=1", gputest.Variable+"="+device) // every case, on that device alone, which must be there
 			return c
 		}})
 	}
 	for _, m := range measures {
-		all = append(all, part{name: m.name, limit: 90 * time.Second, command: func(ctx context.Context, s *settings) *exec.Cmd { return again(ctx, s, m.name) }})
+		all = append(all, part{name: prefix + m.name, limit: 90 * time.Second, missing: missing, command: func(ctx context.Context, s *settings) *exec.Cmd {
+			return again(ctx, s, m.name, device, hardware)
+		}})
 	}
-	return append(all, part{name: "torch", limit: 90 * time.Second, command: func(ctx context.Context, s *settings) *exec.Cmd {
-		return exec.CommandContext(ctx, "python3", filepath.Join(s.root, "bench", "gpu", "torch_rates.py"))
-	}})
+	return all
 }
 
 // be runs one measurement in this process and prints its rows.
@@ -78,7 +98,7 @@ func (s *settings) be(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		defer d.Close()
-		return m.run(ctx, &meter{device: d, root: s.root, small: s.small, bounds: boundsOf(d), print: func(r row) error {
+		return m.run(ctx, &meter{device: d, root: s.root, small: s.small, bounds: boundsOf(s.hardware), print: func(r row) error {
 			text, err := json.Marshal(r)
 			if err == nil {
 				_, err = fmt.Fprintf(w, "\n%s%s\n", rowMark, text)

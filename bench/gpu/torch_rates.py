@@ -1,4 +1,4 @@
-"""Times on PyTorch what bench/gpu times, in its rows; none where PyTorch or its GPU is missing."""
+"""Times on PyTorch what bench/gpu times, in its rows, on the GPU of the number given; none where PyTorch or its GPU is missing."""
 import json
 import statistics
 import sys
@@ -13,6 +13,7 @@ except ImportError:
 if not torch.cuda.is_available():
     print("torch sees no GPU: nothing to compare with")
     sys.exit(0)
+torch.cuda.set_device(int(sys.argv[1]))
 
 
 def median(run):

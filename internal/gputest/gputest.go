@@ -73,14 +73,30 @@ func newMessages() []string {
 // Slow tells that a test should do less on a device: one that is simulated.
 func Slow(d *sinter.Device) bool { return d.Name() == simulated }
 
+// Variable is of the environment: the name of the one device that tests run on,
+// which must be there.
+const Variable = "SINTER_TEST_DEVICE"
+
 // All says that everything is to be tested, on every device that can be.
 func All() bool { return os.Getenv("SINTER_CI") != "" }
 
 // Run runs a test on the first device of each kind, skipping kinds of which
 // there is none. Where everything is to be tested that of Vulkan is under the
-// validation layer, whose messages fail the test.
+// validation layer, whose messages fail the test. Where Variable names a device,
+// that is the only one, as users open it.
 func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 	registerSimulated()
+	if name := os.Getenv(Variable); name != "" {
+		t.Run(name, func(t *testing.T) {
+			d, err := sinter.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeDevice(t, d)
+			test(t, d)
+		})
+		return
+	}
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			if k.name == simulated && !All() {
@@ -98,15 +114,18 @@ func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 			case err != nil:
 				t.Skip(err)
 			}
-			defer func() {
-				if err := d.Close(); err != nil {
-					t.Error(err)
-				}
-				for _, text := range newMessages() {
-					t.Error(text)
-				}
-			}()
+			defer closeDevice(t, d)
 			test(t, d)
 		})
+	}
+}
+
+// closeDevice ends a device, of which no message may be left.
+func closeDevice(t *testing.T, d *sinter.Device) {
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, text := range newMessages() {
+		t.Error(text)
 	}
 }

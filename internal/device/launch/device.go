@@ -59,6 +59,9 @@ func New(b Backend, o Options) (*Device, error) {
 	return d, nil
 }
 
+// Backend is what the device runs on, for tests of single kernels.
+func (d *Device) Backend() Backend { return d.backend }
+
 // KeepTuning says where choices for kernels are kept.
 func (d *Device) KeepTuning(s *tune.Store) { d.tuned.Store(s) }
 
