@@ -63,7 +63,13 @@ func TestSteps(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil || len(r.Steps) < 2 || r.Device.Name != "simulated" {
 		t.Fatalf("%d steps on %q, %v", len(r.Steps), r.Device.Name, err)
 	}
+	var formats []string
 	for _, step := range r.Steps {
+		for _, row := range step.Rows {
+			if row.Name == "gemm" {
+				formats = append(formats, row.DType)
+			}
+		}
 		if len(step.Rows) == 0 || step.Error != "" {
 			t.Errorf("%s: %d rows, %s\n%s", step.Name, len(step.Rows), step.Error, step.Output)
 		}
@@ -71,6 +77,19 @@ func TestSteps(t *testing.T) {
 			if row.Wrong != "" || row.Rate <= 0 || !strings.Contains(out.String(), row.Name) {
 				t.Errorf("%+v", row)
 			}
+		}
+	}
+	if want := []string{"f32", "tf32", "bf16", "f16", "int8"}; !slices.Equal(formats, want) {
+		t.Errorf("products of %v, not %v", formats, want)
+	}
+}
+
+// TestTF32 has products in TF32 ask for it, and no others.
+func TestTF32(t *testing.T) {
+	for _, f := range formats {
+		w := (&meter{}).gemm([3]int{3, 4, 5}, f)
+		if asks := w.precision == sinter.TF32; asks != (w.DType == "tf32") || asks && w.output.DType() != sinter.F32 {
+			t.Errorf("%s: precision %v, %v", w.DType, w.precision, w.output.DType())
 		}
 	}
 }
@@ -183,7 +202,7 @@ func TestParts(t *testing.T) {
 // TestBounds compares what is computed with what NVIDIA says of H200.
 func TestBounds(t *testing.T) {
 	b := boundsFor(&cu.Device{Major: 9, Units: 132, MHz: 1830, MemoryMHz: 3201, BusBits: 6016})
-	for name, want := range map[string]float64{"f32": 62, "bf16": 989, "int8": 1979} {
+	for name, want := range map[string]float64{"f32": 62, "tf32": 494.7, "bf16": 989, "int8": 1979} {
 		if got := b.flops[name] / 1e12; got < 0.98*want || got > 1.02*want {
 			t.Errorf("%s: %.0f TFLOP/s, not %.0f", name, got, want)
 		}

@@ -70,8 +70,9 @@ func boundsFor(g *cu.Device) bounds {
 	// Dense products of f16 by capability, two operations each, of NVIDIA's
 	// papers on the architectures; bytes are twice as fast.
 	halves := map[int]float64{75: 1024, 80: 2048, 86: 1024, 87: 1024, 89: 1024, 90: 4096, 100: 8192, 120: 2048}[g.Capability()]
+	singles := map[int]float64{80: 1024, 86: 256, 89: 256, 90: 2048, 100: 4096, 120: 256}[g.Capability()] // in TF32
 	b := bounds{bytes: 2 * float64(g.MemoryMHz) * 1e6 * float64(g.BusBits) / 8, flops: map[string]float64{
-		"f32": 2 * 128 * cycles, "f16": halves * cycles, "bf16": halves * cycles, "int8": 2 * halves * cycles,
+		"f32": 2 * 128 * cycles, "tf32": singles * cycles, "f16": halves * cycles, "bf16": halves * cycles, "int8": 2 * halves * cycles,
 	}}
 	if g.Capability() == 80 || g.Capability() == 75 {
 		b.flops["f32"] /= 2

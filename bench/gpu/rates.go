@@ -44,29 +44,38 @@ func memory(ctx context.Context, m *meter) error {
 	return nil
 }
 
+// format is what a product is timed in.
+type format struct {
+	name      string
+	in        sinter.DType
+	precision sinter.Precision
+}
+
+// formats are all. Where a device has no units for TF32 that is f32.
+var formats = []format{{name: "f32", in: sinter.F32}, {"tf32", sinter.F32, sinter.TF32}, {name: "bf16", in: sinter.BF16}, {name: "f16", in: sinter.F16}, {name: "int8", in: sinter.I8}}
+
 // gemms times products: squares, and those of an encoder.
 func gemms(ctx context.Context, m *meter) error {
 	shapes := [][3]int{{1024, 1024, 1024}, {4096, 4096, 4096}, {8192, 8192, 8192}, {32768, 384, 384}, {32768, 1536, 384}, {1, 4096, 4096}}
 	if m.small {
 		shapes = [][3]int{{70, 40, 50}}
 	}
-	formats := []struct {
-		name string
-		in   sinter.DType
-	}{{"f32", sinter.F32}, {"bf16", sinter.BF16}, {"f16", sinter.F16}, {"int8", sinter.I8}}
 	for _, s := range shapes {
 		for _, f := range formats {
-			work := work{
-				row:    row{Name: "gemm", DType: f.name, Shape: s[:], Unit: "TFLOP/s", Bound: m.bounds.flops[f.name] / 1e12},
-				amount: 2 * float64(s[0]) * float64(s[1]) * float64(s[2]) / 1e12,
-			}
-			work.output, work.inputs = product(f.in, s[0], s[1], s[2])
-			if err := m.time(ctx, work); err != nil {
+			if err := m.time(ctx, m.gemm(s, f)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (m *meter) gemm(s [3]int, f format) work {
+	out, inputs := product(f.in, s[0], s[1], s[2])
+	return work{
+		row:    row{Name: "gemm", DType: f.name, Shape: s[:], Unit: "TFLOP/s", Bound: m.bounds.flops[f.name] / 1e12},
+		amount: 2 * float64(s[0]) * float64(s[1]) * float64(s[2]) / 1e12, inputs: inputs, output: out, precision: f.precision,
+	}
 }
 
 // product is one of rows x k and k x cols. With I8 it is what Precision Int8 makes

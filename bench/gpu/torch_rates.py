@@ -40,13 +40,15 @@ def row(name, dtype, shape, unit, amount, run):
     torch.cuda.empty_cache()
 
 
-formats = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+formats = {"f32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 torch.backends.cuda.matmul.allow_tf32 = False
 with torch.inference_mode():
     for m, n, k in [(1024, 1024, 1024), (4096, 4096, 4096), (8192, 8192, 8192), (32768, 384, 384), (32768, 1536, 384), (1, 4096, 4096)]:
         for name, dtype in formats.items():
             x, w = torch.rand(m, k, device="cuda", dtype=dtype), torch.rand(k, n, device="cuda", dtype=dtype)
+            torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
             row("gemm", name, (m, n, k), "TFLOP/s", 2e-12 * m * n * k, lambda: x @ w)
+    torch.backends.cuda.matmul.allow_tf32 = False
     for tokens in (2048, 16384):
         q, k, v = (torch.rand(1, 16, tokens, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
         row("attention", "bf16", q.shape, "TFLOP/s", 4e-12 * tokens * tokens * 128 * 16, lambda: F.scaled_dot_product_attention(q, k, v))
