@@ -14,12 +14,12 @@ import (
 
 // openBest opens the best device: the first by kind that is no slower than the
 // processor at one product, as it was measured once and kept on disk. One that
-// cannot be opened is passed over, as nobody asked for it.
+// cannot be opened or timed is passed over, as nobody asked for it.
 func openBest(o DeviceOptions) (*Device, error) {
 	var errs []error
 	for _, e := range device.Ranked(entries()) {
 		dev, err := OpenWith(e.Name, o)
-		if err == nil && e.Kind != "cpu" && slower(dev, e) {
+		if err == nil && e.Kind != "cpu" && !keepsUp(dev, e) {
 			err = dev.Close()
 			dev = nil
 		}
@@ -31,16 +31,15 @@ func openBest(o DeviceOptions) (*Device, error) {
 	return nil, errors.Join(errs...)
 }
 
-// slower tells whether the processor computes faster than a device. What cannot
-// be measured is believed to be as fast as its kind.
-func slower(d *Device, e device.Entry) bool {
+// keepsUp tells whether a device is no slower than the processor.
+func keepsUp(d *Device, e device.Entry) bool {
 	ctx := context.Background()
-	mine, err := trial.Default().Speed(ctx, e.Kind, e.Properties, d.dev)
+	product, err := trial.Default().Speed(ctx, e.Kind, e.Properties, d.dev)
 	if err != nil {
 		return false
 	}
-	processor, err := trial.Default().Processor(ctx)
-	return err == nil && mine > processor
+	fast, _, err := trial.Default().KeepsUp(ctx, product)
+	return fast && err == nil
 }
 
 // processor is the device on which small programs run where none is asked for.

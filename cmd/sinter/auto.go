@@ -37,19 +37,19 @@ func choose(ctx context.Context, all []probe.Result, work task) (choice, error) 
 	var passed []string
 	for _, e := range device.Ranked(entriesOf(all)) {
 		r := known[e.Name]
-		switch {
-		case e.Kind == "cpu":
+		if e.Kind == "cpu" {
 			continue
+		}
+		fast, processor, err := trial.Default().KeepsUp(ctx, r.Product)
+		switch {
+		case err != nil:
+			return choice{}, err
 		case r.Product == 0:
 			passed = append(passed, fmt.Sprintf("%s could not be timed: %s", r.Name, r.Untimed))
 			continue
 		}
-		processor, err := trial.Default().Processor(ctx)
-		if err != nil {
-			return choice{}, err
-		}
 		times := fmt.Sprintf("a product takes %s on %s, %s on cpu", shortTime(r.Product.Seconds()), r.Name, shortTime(processor.Seconds()))
-		if r.Product > processor {
+		if !fast {
 			passed = append(passed, times)
 			continue
 		}

@@ -51,6 +51,17 @@ func (m *Memory) Processor(ctx context.Context) (_ time.Duration, err error) {
 	return m.measureAs(ctx, key, c)
 }
 
+// KeepsUp tells whether a device that takes so long for that product is no slower
+// than the processor, which is timed too. Of one that could not be timed, which
+// is 0, nobody knows: it may be broken, or its memory full.
+func (m *Memory) KeepsUp(ctx context.Context, product time.Duration) (fast bool, processor time.Duration, err error) {
+	if product <= 0 {
+		return false, 0, nil
+	}
+	processor, err = m.Processor(ctx)
+	return err == nil && product <= processor, processor, err
+}
+
 func speedKey(kind string, p device.Properties) []string {
 	return append([]string{"speed"}, keyOf(kind, p)...)
 }
