@@ -42,21 +42,47 @@ func keepsUp(d *Device, e device.Entry) bool {
 	return fast && err == nil
 }
 
-// processor is the device on which small programs run where none is asked for.
-var processor = sync.OnceValues(func() (*Device, error) { return Open("cpu") })
+// standing is a device that runs what names none. It is opened when it is first
+// needed, and never closed.
+type standing struct {
+	open   func() (*Device, error)
+	mu     sync.Mutex
+	device *Device
+}
+
+// get opens the device where there is none yet, or the one there was has failed.
+// What ran on that, and what lies there, is not moved: it ends with its error. An
+// error of opening is not kept.
+func (s *standing) get() (*Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.device != nil && !s.device.failed() {
+		return s.device, nil
+	}
+	var err error
+	s.device, err = s.open()
+	return s.device, err
+}
+
+// onProcessor is the device on which small programs run where none is asked for.
+var onProcessor = standing{open: func() (*Device, error) { return Open("cpu") }}
+
+func processor() (*Device, error) { return onProcessor.get() }
 
 // started says that the best device has been opened.
 var started atomic.Bool
 
-// bestDevice is opened once, when it is first needed, and never closed.
-var bestDevice = sync.OnceValues(func() (*Device, error) {
+// onBest is the best device.
+var onBest = standing{open: func() (*Device, error) {
 	defer started.Store(true)
 	d, err := Open("auto")
 	if err != nil || d.Name() != "cpu" {
 		return d, err
 	}
 	return processor() // of which there is one already, with its programs
-})
+}}
+
+func bestDevice() (*Device, error) { return onBest.get() }
 
 // deviceFor is the device of a program for which none was asked: the best, but
 // for what the processor has done before a GPU would have begun. Without drivers

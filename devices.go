@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
@@ -41,7 +42,8 @@ type Device struct {
 	variant    string            // of the processor: what CPUOptions ask for
 	properties device.Properties // but of the processor, of which they are asked for anew
 	limit      int64             // of memory; 0: none
-	copies     bool              // what lies in the host's memory
+	copies     bool              // what lies in the host's memory, by a driver that is not sinter's
+	doubtful   atomic.Bool       // something has failed on it
 }
 
 // DeviceInfo describes a device that Open can open, or says why one is missing.
@@ -239,6 +241,31 @@ func (d *Device) check() error {
 		return errors.New("the zero Device runs nothing: make one with Open")
 	}
 	return nil
+}
+
+// doubt notes that something failed on the device, unless it is what a device that
+// works says too.
+func (d *Device) doubt(ctx context.Context, err error) {
+	if err == nil || !d.copies || ctx.Err() != nil {
+		return
+	}
+	_, index := errors.AsType[*IndexError](err)
+	_, division := errors.AsType[*DivisionError](err)
+	_, full := errors.AsType[*OutOfMemoryError](err)
+	if !index && !division && !full {
+		d.doubtful.Store(true)
+	}
+}
+
+// failed tells whether the device is lost: something has failed on it, and now a
+// small program does too.
+func (d *Device) failed() bool {
+	if !d.doubtful.Swap(false) {
+		return false
+	}
+	err := trial.Run(context.Background(), d.dev)
+	_, full := errors.AsType[*OutOfMemoryError](err)
+	return err != nil && !full
 }
 
 // Close ends the device once what runs on it has ended. Values that lie in

@@ -202,6 +202,7 @@ func (p *programs) stats() Stats {
 func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options) (*compiled, error) {
 	m, err := d.compiler.CompileGraph(ctx, g, o)
 	if err != nil {
+		d.doubt(ctx, err)
 		return nil, fmt.Errorf("compiling for %s: %w", d.Name(), err)
 	}
 	o.Trace = nil

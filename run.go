@@ -89,6 +89,7 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 		return err
 	}
 	if err := r.bring(ctx); err != nil {
+		p.device.doubt(ctx, err)
 		return err
 	}
 	for i, a := range p.assigned {
@@ -104,6 +105,7 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 	err := r.bind(ctx)
 	if err == nil {
 		err = r.execute(ctx)
+		p.device.doubt(ctx, err)
 	}
 	r.end(err == nil)
 	return err

@@ -278,6 +278,7 @@ func (m *memory) load(ctx context.Context) ([]byte, error) {
 		}
 		if err := d.dev.Copy(ctx, hostBuffer(m.host), b); err != nil {
 			m.host, m.owned = nil, nil
+			d.doubt(ctx, err)
 			return nil, fmt.Errorf("reading values from %s: %w", d.Name(), err)
 		}
 		return m.host, nil
