@@ -6,6 +6,7 @@ package probe
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,14 +46,20 @@ type Prober struct {
 	// Command makes the child, which is to call Child for the drivers of a kind;
 	// all says that software devices are to be checked too.
 	Command func(kind string, all bool) *exec.Cmd
-	Limit   time.Duration // that the child may take; 0: Limit
+	Limit   time.Duration // for which the child may say nothing; 0: Limit
+	Whole   time.Duration // that the child may take; 0: Whole
 	Dir     string        // where results are kept; "": nowhere
 	Memory  *sync.Map     // where they are kept within the process; nil: nowhere
 }
 
-// Limit is what a child may take. Drivers of machines with many GPUs take
-// seconds to start.
-const Limit = 15 * time.Second
+const (
+	// Limit is for how long a child may say nothing: it does so when it has listed
+	// the devices, which takes seconds where there are many, and after each thing
+	// that it has tried with one.
+	Limit = 15 * time.Second
+	// Whole is what a child may take, however much it says.
+	Whole = 2 * time.Minute
+)
 
 // Kept is what was learned earlier, if nothing has changed since, or else
 // Fresh.
@@ -92,32 +99,40 @@ type answer struct {
 }
 
 func (p *Prober) ask(ctx context.Context, kind string, all bool) answer {
-	limit := p.Limit
-	if limit == 0 {
-		limit = Limit
-	}
+	limit, whole := cmp.Or(p.Limit, Limit), cmp.Or(p.Whole, Whole)
 	c := p.Command(kind, all)
-	out, complaints := &bounded{limit: maxOutput}, &bounded{limit: maxOutput}
+	out, complaints := &bounded{limit: maxOutput, told: make(chan struct{}, 1)}, &bounded{limit: maxOutput}
 	c.Stdout, c.Stderr = out, complaints
-	err := runFor(ctx, c, limit)
+	err := runFor(ctx, c, limit, whole, out.told)
 	var a answer
 	ended := parse(out.bytes(), &a)
 	if ended {
 		return a
 	}
-	a.failed = true
 	reason := Reason(err, limit, complaints.bytes())
-	const remedy = "update or remove it; other devices are not concerned"
 	if len(a.results) == 0 {
+		const remedy = "update or remove it; other devices are not concerned"
 		a.results = []Result{{Entry: device.Absent(kind, &device.MissingError{Reason: "the driver " + reason, Remedy: remedy})}}
-		return a
 	}
-	fault := "the driver " + reason + " while it computes"
-	for i := range a.results { // it listed devices, and failed at the first that it had not finished with
+	fault, rest := "the driver "+reason+" while it computes", "another device of its driver failed"
+	if errors.Is(err, errSlow) {
+		fault = fmt.Sprintf("time ran out: all devices of its driver together take longer than %v", whole)
+		rest = fault
+	}
+	a.fail(all, fault, rest)
+	return a
+}
+
+// fail says of the first device with which the child was not done what went wrong,
+// and of those after it why they were not checked.
+func (a *answer) fail(all bool, fault, rest string) {
+	a.failed = true
+	for i := range a.results {
 		r := &a.results[i]
-		switch {
-		case r.Reason != "" || r.Fault != "" || r.Software && !all:
+		if r.Reason != "" || r.Fault != "" || r.Software && !all {
 			continue
+		}
+		switch {
 		case !r.Checked:
 			r.Checked, r.Fault = true, fault
 		case !r.timed():
@@ -126,30 +141,23 @@ func (p *Prober) ask(ctx context.Context, kind string, all bool) answer {
 		default:
 			continue
 		}
-		fault = "not checked: another device of its driver failed"
+		fault = "not checked: " + rest
 	}
-	return a
 }
 
-// runFor runs a command for no longer than the limit. One that cannot even be
-// killed, as its driver hangs in the kernel, is left behind.
-func runFor(ctx context.Context, c *exec.Cmd, limit time.Duration) error {
+// runFor runs a command for no longer than whole, nor than limit after it told
+// something last. One that cannot even be killed, as its driver hangs in the
+// kernel, is left behind.
+func runFor(ctx context.Context, c *exec.Cmd, limit, whole time.Duration, told <-chan struct{}) error {
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("could not be asked: %w", err)
 	}
 	ended := make(chan error, 1)
 	c.WaitDelay = time.Second
 	go func() { ended <- c.Wait() }()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	var err error
-	select {
-	case err := <-ended:
+	err, over := watch(ctx, ended, told, limit, whole)
+	if over {
 		return err
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-timer.C:
-		err = errHangs
 	}
 	_ = c.Process.Kill()
 	select {
@@ -159,7 +167,29 @@ func runFor(ctx context.Context, c *exec.Cmd, limit time.Duration) error {
 	return err
 }
 
-var errHangs = errors.New("hangs")
+// watch waits for the end, and tells whether it came; if not the error says why
+// nobody waits any more.
+func watch(ctx context.Context, ended <-chan error, told <-chan struct{}, limit, whole time.Duration) (err error, over bool) {
+	silence, all := time.NewTimer(limit), time.NewTimer(whole)
+	defer silence.Stop()
+	defer all.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err, true
+		case <-told:
+			silence.Reset(limit)
+		case <-ctx.Done():
+			return ctx.Err(), false
+		case <-all.C:
+			return errSlow, false
+		case <-silence.C:
+			return errHangs, false
+		}
+	}
+}
+
+var errHangs, errSlow = errors.New("hangs"), errors.New("took too long for its devices together")
 
 // Reason says how a child ended that did not get to its end, with the last
 // words of the driver.
@@ -209,7 +239,8 @@ const maxOutput = 1 << 20
 // bounded keeps the first bytes that are written to it, and drops the others.
 type bounded struct {
 	limit int
-	mu    sync.Mutex // a child that was left behind still writes
+	told  chan struct{} // has room for one: that a child's line came; or nil
+	mu    sync.Mutex    // a child that was left behind still writes
 	b     bytes.Buffer
 }
 
@@ -217,6 +248,12 @@ func (w *bounded) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.b.Write(p[:min(len(p), w.limit-w.b.Len())])
+	if bytes.Contains(p, []byte(mark)) {
+		select {
+		case w.told <- struct{}{}:
+		default:
+		}
+	}
 	return len(p), nil
 }
 

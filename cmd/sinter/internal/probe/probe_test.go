@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 	}
 	var name string
 	fail := func(variable, name string) error {
-		if at, way, _ := strings.Cut(os.Getenv(variable), " "); at == name {
+		if at, way, _ := strings.Cut(os.Getenv(variable), " "); at == name || at == "each" {
 			switch way {
 			case "crash":
 				fmt.Fprintln(os.Stderr, "driver: oh no")
@@ -63,6 +64,10 @@ func TestMain(m *testing.M) {
 				*p = 1
 			case "hang":
 				time.Sleep(time.Hour)
+			}
+			if took, err := time.ParseDuration(way); err == nil {
+				time.Sleep(took)
+				return nil
 			}
 			return errors.New(way)
 		}
@@ -150,6 +155,68 @@ func TestFresh(t *testing.T) {
 	}
 	if rs[2].Works() || !rs[0].Works() || time.Since(start) > 10*time.Second {
 		t.Errorf("after %v: %+v", time.Since(start), rs)
+	}
+}
+
+// A child that goes on telling something may take longer than one that is silent.
+func TestManyDevicesTakeLonger(t *testing.T) {
+	p := prober("TEST_CHECK=each 600ms", "TEST_TRY=each 600ms", "TEST_PRODUCT=each 600ms")
+	p.Limit = 4 * time.Second // and there are eight steps
+	rs, err := p.Fresh(t.Context(), scripted["good"], true)
+	const want = "good:0 checked  in f32 int8 keeps nan 7ms; good:1 checked  in f32 int8 keeps nan; good:2 checked  in f32 int8 keeps nan 7ms"
+	if got := describe(rs); err != nil || got != want {
+		t.Errorf("%v: %s", err, got)
+	}
+}
+
+// A child is waited for while it tells something, and not beyond the limit of the
+// whole.
+func TestWatch(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		every time.Duration // something is told
+		ends  time.Duration // after so long; 0: never
+		after time.Duration
+		want  error
+	}{
+		{"it is silent", time.Hour, 0, 10 * time.Second, errHangs},
+		{"it goes on telling", 9 * time.Second, 0, time.Minute, errSlow},
+		{"it ends", 9 * time.Second, 50 * time.Second, 50 * time.Second, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ended, told := make(chan error), make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for ticks := time.Tick(c.every); ; {
+					select {
+					case <-ticks:
+						told <- struct{}{}
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			if c.ends > 0 {
+				time.AfterFunc(c.ends, func() { ended <- nil })
+			}
+			begun := time.Now()
+			err, over := watch(t.Context(), ended, told, 10*time.Second, time.Minute)
+			if err != c.want || over != (c.ends > 0) || time.Since(begun) != c.after {
+				t.Errorf("%s: %v, %v after %v", c.what, err, over, time.Since(begun))
+			}
+			cancel()
+		})
+	}
+}
+
+// Where time ran out that is what is said of all devices that were not reached.
+func TestTimeRanOut(t *testing.T) {
+	p := prober("TEST_CHECK=good:0 hang")
+	p.Whole = 5 * time.Second // time to list the devices, on a busy machine too
+	rs, err := p.Fresh(t.Context(), scripted["good"], false)
+	const want = "good:0 checked time ran out: all devices of its driver together take longer than 5s; good:1; good:2 checked not checked: time ran out: all devices of its driver together take longer than 5s"
+	if got := describe(rs); err != nil || got != want {
+		t.Errorf("%v: %s", err, got)
 	}
 }
 
