@@ -41,6 +41,7 @@ type TunedKernel struct {
 	// Tried counts ways that were tried, Refused those of them that failed, or
 	// had other results.
 	Tried, Refused int
+	Same           int  // ways that were not tried, as the device makes of them what was
 	Changed        bool // a way was found that is faster
 }
 
@@ -85,7 +86,7 @@ func (t *Tuning) found(k device.TunedKernel) {
 	defer t.mu.Unlock()
 	t.kernels = append(t.kernels, TunedKernel{
 		Name: k.Name, Runs: k.Runs, Before: k.Before, After: k.After, Operations: k.Operations, Bytes: k.Bytes, Share: k.Share,
-		Tried: k.Tried, Refused: k.Refused, Changed: k.After < k.Before,
+		Tried: k.Tried, Refused: k.Refused, Same: k.Same, Changed: k.After < k.Before,
 	})
 }
 

@@ -99,6 +99,7 @@ type tunedKernel struct {
 	Share      float64 `json:"bound_share"`
 	Tried      int     `json:"tried"`
 	Refused    int     `json:"refused"`
+	Same       int     `json:"same"` // not tried, as their kernel was
 	Changed    bool    `json:"changed"`
 }
 
@@ -167,7 +168,7 @@ func (a *app) tuneKernels(ctx context.Context, f tuneFlags, p *sinter.Program, i
 	for _, k := range t.Kernels() {
 		r.Kernels = append(r.Kernels, tunedKernel{
 			Name: k.Name, Runs: k.Runs, Before: k.Before.Seconds(), After: k.After.Seconds(), Operations: k.Operations, Bytes: k.Bytes,
-			Share: k.Share, Tried: k.Tried, Refused: k.Refused, Changed: k.Changed,
+			Share: k.Share, Tried: k.Tried, Refused: k.Refused, Same: k.Same, Changed: k.Changed,
 		})
 	}
 	return err
@@ -246,7 +247,7 @@ func (a *app) printTuning(r tuneReport) error {
 		return a.printJSON(r)
 	}
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "RUNS\tBEFORE\tAFTER\tFASTER\tBOUND\tTRIED\tREFUSED\t  KERNEL")
+	fmt.Fprintln(t, "RUNS\tBEFORE\tAFTER\tFASTER\tBOUND\tTRIED\tREFUSED\tSAME\t  KERNEL")
 	for _, k := range r.Kernels {
 		faster, share := "-", "-"
 		if k.Changed {
@@ -255,7 +256,7 @@ func (a *app) printTuning(r tuneReport) error {
 		if k.Share > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*k.Share)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t  %s\n", k.Runs, timeText(k.Before), timeText(k.After), faster, share, k.Tried, k.Refused, k.Name)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t  %s\n", k.Runs, timeText(k.Before), timeText(k.After), faster, share, k.Tried, k.Refused, k.Same, k.Name)
 	}
 	if err := t.Flush(); err != nil || r.Before == 0 {
 		return err

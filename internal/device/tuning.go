@@ -37,5 +37,6 @@ type TunedKernel struct {
 	// Strategies that were tried, and of these those that failed or had other
 	// results.
 	Tried, Refused int
+	Same           int // strategies that were not tried, as they make a kernel that was
 	Strategy       entry.Strategy
 }

@@ -20,6 +20,7 @@ type simulated struct {
 	tried   []entry.Strategy // of kernels that were built alone
 	open    int              // memories, programs and recordings
 	emitted map[*Code]map[string]*flattest.Program
+	alone   map[*Code]entry.Strategy // of code with one kernel
 	order   order.Checker
 	streams order.Stream
 	faults  []string // uses of memory in no order
@@ -124,9 +125,7 @@ func (s *simulated) Emit(kernels []*entry.Kernel) (*Code, error) {
 		if s.refuse != nil && s.refuse(k) {
 			return nil, fmt.Errorf("no room for %s", k.Entry)
 		}
-		if len(kernels) == 1 {
-			s.tried = append(s.tried, k.Strategy)
-		}
+		c.Text += fmt.Sprintln(k.Entry, k.Work, k.Tile, k.Items, k.Near)
 		c.Args = append(c.Args, flat.Args(k))
 		programs[k.Entry] = p
 	}
@@ -136,11 +135,22 @@ func (s *simulated) Emit(kernels []*entry.Kernel) (*Code, error) {
 		s.emitted = map[*Code]map[string]*flattest.Program{}
 	}
 	s.emitted[c] = programs
+	if len(kernels) == 1 {
+		if s.alone == nil {
+			s.alone = map[*Code]entry.Strategy{}
+		}
+		s.alone[c] = kernels[0].Strategy
+	}
 	return c, nil
 }
 
 func (s *simulated) Build(c *Code) (Program, error) {
 	s.count(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strategy, ok := s.alone[c]; ok {
+		s.tried = append(s.tried, strategy)
+	}
 	return &simulatedProgram{s, s.emitted[c]}, nil
 }
 

@@ -230,7 +230,7 @@ func (t *tuning) kernel(i int, k survey, part float64) error {
 	if err != nil && context.Cause(t.ctx) == nil {
 		return err
 	}
-	if found.Tried > 0 {
+	if found.Tried+found.Same > 0 {
 		keeping, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), time.Second) // also what was found before an end that somebody wants
 		defer cancel()
 		if err := t.module.device.tuned.Load().Add(keeping, tune.Limits{}, map[string]tune.Choice{k.work.hash(): found}); err != nil {
@@ -240,7 +240,7 @@ func (t *tuning) kernel(i int, k survey, part float64) error {
 			t.ask.Found(device.TunedKernel{
 				Name: found.Name, Runs: k.runs, Before: duration(found.Before), After: duration(found.After),
 				Operations: found.Operations, Bytes: found.Bytes, Share: found.Share,
-				Tried: found.Tried, Refused: found.Refused, Strategy: found.Strategy,
+				Tried: found.Tried, Refused: found.Refused, Same: found.Same, Strategy: found.Strategy,
 			})
 		}
 	}

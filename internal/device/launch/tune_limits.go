@@ -114,7 +114,7 @@ func (t *tuning) shortest() (seconds float64, err error) {
 	repeats := min(max(int(measured.Seconds()/one), 1), maxRepeats)
 	seconds = math.Inf(1)
 	for _, c := range entry.Spread(entry.Strategy{}) {
-		r, err := t.spread(first, c)
+		r, err := t.spread(first, first.dealt(c))
 		if err != nil {
 			return 0, err
 		}

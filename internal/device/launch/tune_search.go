@@ -36,7 +36,8 @@ type search struct {
 	best          *trial // the fastest so far
 	plain         *trial // the heuristic's
 	repeats       int
-	spoiled, want *written // before a run, and as the heuristic's leaves it then
+	spoiled, want *written        // before a run, and as the heuristic's leaves it then
+	seen          map[string]bool // what was tried, and the heuristic's, see identity
 	result        tune.Choice
 	bound         float64 // seconds that the device needs at least; 0: not known
 }
@@ -48,15 +49,9 @@ func (t *tuning) search(i int, k kernelWork, until time.Time) (_ tune.Choice, er
 	table := k.table(t.module.shape)
 	start := t.done
 	defer func() { t.progress(start + len(table) - t.done) }()
-	if f := t.module.functions[i]; f.Strategy == (entry.Strategy{}) {
-		s.plain, err = t.trialOf(i, f, t.module.program)
-	} else {
-		s.plain, err = t.newTrial(i, k, entry.Strategy{})
-	}
-	if err != nil {
+	if err := s.open(i); err != nil {
 		return s.result, err
 	}
-	s.best = s.plain
 	defer func() { err = errors.Join(err, s.close()) }()
 	before, err := t.keep(i)
 	if err != nil {
@@ -110,13 +105,34 @@ func (s *search) reference(before, after *written) error {
 	return err
 }
 
+// open makes the heuristic's kernel, which is the program's where nothing else was
+// chosen.
+func (s *search) open(i int) error {
+	f, code, err := s.write(s.work, entry.Strategy{})
+	if err != nil {
+		return err
+	}
+	if own := s.module.functions[i]; own.Strategy == (entry.Strategy{}) {
+		s.plain, err = s.trialOf(i, own, s.module.program)
+	} else {
+		s.plain, err = s.build(i, f, code)
+	}
+	if err != nil {
+		return err
+	}
+	s.plain.sum = code.sum()
+	s.best = s.plain
+	s.seen = map[string]bool{s.identity(s.plain.function, s.plain.sum): true}
+	return nil
+}
+
 // try goes through the table, then through ways to deal out the best of it.
 func (s *search) try(table []entry.Strategy) error {
 	for _, c := range table[1:] {
 		if s.over() {
 			return nil
 		}
-		if err := s.candidate(func() (*trial, error) { return s.newTrial(s.plain.kernel, s.work, c) }); err != nil {
+		if err := s.form(c); err != nil {
 			return err
 		}
 		s.progress(1)
@@ -126,11 +142,24 @@ func (s *search) try(table []entry.Strategy) error {
 		if s.over() || s.result.Tried >= entry.MaxStrategies-1 {
 			return nil
 		}
-		if err := s.candidate(func() (*trial, error) { return s.tuning.spread(form, c) }); err != nil {
+		f := form.dealt(c)
+		if err := s.candidate(f, form.sum, func() (*trial, error) { return s.tuning.spread(form, f) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// form tries a strategy whose code may be another. One for which there is none is
+// refused.
+func (s *search) form(c entry.Strategy) error {
+	f, code, err := s.write(s.work, c)
+	if err != nil {
+		s.result.Tried++
+		s.result.Refused++
+		return nil
+	}
+	return s.candidate(f, code.sum(), func() (*trial, error) { return s.build(s.plain.kernel, f, code) })
 }
 
 // over tells whether there is no time, or nothing to win, any more.
@@ -139,14 +168,23 @@ func (s *search) over() bool {
 }
 
 // candidate compares a strategy with the best so far. One that cannot be run, or
-// has other results, is refused.
-func (s *search) candidate(open func() (*trial, error)) error {
+// has other results, is refused; one whose kernel was tried is not tried again,
+// as every difference would be noise.
+func (s *search) candidate(f *function, sum string, open func() (*trial, error)) error {
+	if id := s.identity(f, sum); id != "" {
+		if s.seen[id] {
+			s.result.Same++
+			return nil
+		}
+		s.seen[id] = true
+	}
 	s.result.Tried++
 	c, err := open()
 	if err != nil {
 		s.result.Refused++
 		return nil
 	}
+	c.sum = sum
 	right, err := s.right(c)
 	if err != nil || !right {
 		s.result.Refused++

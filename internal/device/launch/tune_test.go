@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // Tiles of the simulated device: the one that it takes by itself is entry.GroupTile.
@@ -199,6 +201,51 @@ func TestTune(t *testing.T) {
 	}
 	if tiles := tiles(compiled(t, d, "tuning")); !slices.Equal(tiles, []entry.Tile{entry.GroupTile, entry.GroupTile}) {
 		t.Errorf("without: %v", tiles)
+	}
+}
+
+// TestTuneSame has a device on which two of five tiles are one kernel each, and on
+// which all of them are: what is the same is neither compiled nor timed again, and
+// is not taken, however the times differ.
+func TestTuneSame(t *testing.T) {
+	for name, c := range map[string]struct {
+		tile        func(entry.Tile) entry.Tile
+		tried, same int // tiles
+		want        entry.Tile
+	}{
+		"all": {func(entry.Tile) entry.Tile { return entry.GroupTile }, 0, 4, entry.Tile{}},
+		"some": {func(t entry.Tile) entry.Tile {
+			return map[entry.Tile]entry.Tile{fastTile: fastTile, largeTile: fastTile}[t]
+		}, 1, 3, fastTile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &simulated{}
+			d := tunable(t, s, t.TempDir())
+			s.refuse, s.lazy, s.twist = nil, nil, nil
+			d.Shape.Product = func(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
+				return flat.Product(name, g, cmp.Or(c.tile(tile), entry.GroupTile))
+			}
+			d.Shape.Tiles = []entry.Tile{fastTile, wrongTile, lazyTile, largeTile}
+			var found []device.TunedKernel
+			if _, err := run(t, compiled(t, d), context.Background(), &device.Tuning{Found: func(k device.TunedKernel) { found = append(found, k) }}); err != nil {
+				t.Fatal(err)
+			}
+			built := 0
+			for _, x := range s.tried {
+				if x.Tile != (entry.Tile{}) {
+					built++
+				}
+			}
+			at := slices.IndexFunc(found, func(k device.TunedKernel) bool { return k.Runs == 2 })
+			if at < 0 {
+				t.Fatalf("%+v", found)
+			}
+			// A product so small is one group, however it is dealt out.
+			ways := len(entry.Spread(entry.Strategy{})) - 1
+			if k := found[at]; built != c.tried || k.Tried != c.tried || k.Same != c.same+ways || k.Refused != 0 || k.Strategy.Tile != c.want {
+				t.Errorf("built %d, %+v", built, k)
+			}
+		})
 	}
 }
 

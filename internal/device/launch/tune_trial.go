@@ -2,7 +2,9 @@ package launch
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,23 +18,28 @@ type trial struct {
 	kernel   int
 	function *function
 	program  Program
-	owns     bool // program is the trial's alone
+	sum      string // of its code, in a search
+	owns     bool   // program is the trial's alone
 	slab     Memory
 	held     int64 // bytes of it
 	runs     Recording
 	repeats  int // of the kernel in runs
 }
 
-// newTrial compiles a kernel by a strategy.
-func (t *tuning) newTrial(i int, k kernelWork, c entry.Strategy) (*trial, error) {
-	d := t.module.device
+// write makes a kernel by a strategy, and its code.
+func (t *tuning) write(k kernelWork, c entry.Strategy) (*function, *Code, error) {
 	f := &function{Kernel: k.entry(t.module.shape.With(c), "tried")}
-	code, err := d.backend.Emit([]*entry.Kernel{f.Kernel})
+	code, err := t.module.device.backend.Emit([]*entry.Kernel{f.Kernel})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f.args = code.Args[0]
-	p, err := d.backend.Build(code)
+	return f, code, nil
+}
+
+// build compiles a kernel of the plan that was written.
+func (t *tuning) build(i int, f *function, code *Code) (*trial, error) {
+	p, err := t.module.device.backend.Build(code)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +51,33 @@ func (t *tuning) newTrial(i int, k kernelWork, c entry.Strategy) (*trial, error)
 	return r, nil
 }
 
-// spread is the kernel of r, dealt out in another way. r stays open meanwhile.
-func (t *tuning) spread(r *trial, c entry.Strategy) (*trial, error) {
+// sum is equal for kernels that a driver is given as the same code.
+func (c *Code) sum() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %s%s %+v %+v", len(c.Text), c.Text, c.Binary, c.Args, c.Shared)
+	return string(h.Sum(nil))
+}
+
+// identity is equal for kernels of one code that are launched alike at the sizes
+// of the run. It is empty where it cannot be found.
+func (t *tuning) identity(f *function, sum string) string {
+	x, err := t.module.device.extent(f, t.env)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %+v %v %v %d", sum, x, f.Tile, f.Near, len(f.Maps))
+}
+
+// dealt is the function of r, dealt out in another way.
+func (r *trial) dealt(c entry.Strategy) *function {
 	e := *r.function.Kernel
 	e.Strategy = c
-	return t.trialOf(r.kernel, &function{Kernel: &e, args: r.function.args}, r.program)
+	return &function{Kernel: &e, args: r.function.args}
+}
+
+// spread is the kernel of r, dealt out in another way. r stays open meanwhile.
+func (t *tuning) spread(r *trial, f *function) (*trial, error) {
+	return t.trialOf(r.kernel, f, r.program)
 }
 
 func (t *tuning) trialOf(i int, f *function, p Program) (*trial, error) {

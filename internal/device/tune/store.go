@@ -38,6 +38,7 @@ type Choice struct {
 	// After has of the time that the device needs for them; 0: not known.
 	Operations, Bytes, Share float64
 	Tried, Refused           int // strategies; those whose bits were others, or that failed
+	Same                     int `json:",omitempty"` // strategies that were not tried, as they make a kernel that was
 }
 
 // Limits are what a device can do at most, as measured.
