@@ -18,10 +18,10 @@ func Driver() device.Driver {
 
 // list describes what can be used.
 func list() ([]device.Properties, error) {
-	_, found, err := devices()
+	api, found, err := devices()
 	var all []device.Properties
 	for _, d := range found {
-		all = append(all, properties(d))
+		all = append(all, properties(api, d))
 	}
 	return all, err
 }
@@ -73,7 +73,9 @@ func class(d *mtl.Device) int {
 	return 0
 }
 
-func properties(d *mtl.Device) device.Properties {
+// properties describe a device. Its driver comes with the system, and changes with
+// that.
+func properties(api *mtl.API, d *mtl.Device) device.Properties {
 	features := []string{"fma", "exact-division", "local-memory"}
 	if d.Unified {
 		features = append(features, "shared-memory")
@@ -81,7 +83,7 @@ func properties(d *mtl.Device) device.Properties {
 	return device.Properties{
 		Description: d.Name,
 		Vendor:      "Apple",
-		Driver:      "Metal",
+		Driver:      "Metal, " + api.System,
 		Memory:      d.Memory,
 		Free:        d.Memory - min(d.Memory, d.Used),
 		Features:    append(features, "untested"),

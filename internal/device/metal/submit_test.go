@@ -46,12 +46,17 @@ func TestDriverFails(t *testing.T) {
 
 // What there is, is told with the reason and the remedy for what is not.
 func TestUsable(t *testing.T) {
-	found, err := usable(new(mtltest.Fake).API())
+	api := new(mtltest.Fake).API()
+	found, err := usable(api)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d devices, %v", len(found), err)
 	}
-	if p := properties(found[0]); p.Memory != 1<<30 || p.Description != "Fake GPU" || !slices.Contains(p.Features, "untested") {
+	if p := properties(api, found[0]); p.Driver != "Metal, macOS 15.1 (24B83)" || p.Memory != 1<<30 || p.Description != "Fake GPU" || !slices.Contains(p.Features, "untested") {
 		t.Errorf("%+v", p)
+	}
+	updated := (&mtltest.Fake{System: "macOS 15.2 (24C101)"}).API()
+	if p, before := properties(updated, found[0]), properties(api, found[0]); p.Driver == before.Driver {
+		t.Errorf("%q with another system too", p.Driver)
 	}
 	var lack *device.MissingError
 	if _, err := usable((&mtltest.Fake{NoDevices: true}).API()); !errors.As(err, &lack) || lack.Remedy == "" {

@@ -37,6 +37,7 @@ type Launch struct {
 // API is the table of what sinter asks of Metal. Tests put functions of their own
 // in the place of Apple's. What a text says that is not empty has gone wrong.
 type API struct {
+	System   string // that Metal is a part of, with its version
 	Devices  func() []*Device
 	NewQueue func(device ID) ID
 	// NewBuffer gives memory that the processor reaches as well, and where.

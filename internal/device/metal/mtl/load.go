@@ -35,7 +35,7 @@ var Load = sync.OnceValues(func() (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &API{Release: func(id ID) { o.call(id, "release") }}
+	a := &API{System: system(), Release: func(id ID) { o.call(id, "release") }}
 	a.Devices = func() []*Device { return o.devices(ID(dynlib.Call(devices))) }
 	bindMemory(a, o)
 	bindPrograms(a, o)

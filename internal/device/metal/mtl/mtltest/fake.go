@@ -3,6 +3,7 @@
 package mtltest
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -13,6 +14,7 @@ import (
 // Fake is a driver whose device keeps memory and runs no kernel. The zero value
 // does all it is asked; fields are set before API.
 type Fake struct {
+	System    string // "": one of macOS 15
 	NoDevices bool
 	Old       bool // there are no addresses of buffers
 	Items     int  // work-items that a group of any kernel may have; 0: 1024
@@ -70,6 +72,7 @@ func (f *Fake) give(name string) mtl.ID {
 func (f *Fake) API() *mtl.API {
 	f.live, f.memory, f.next = map[mtl.ID]string{}, map[mtl.ID][]uint64{}, 100
 	return &mtl.API{
+		System: cmp.Or(f.System, "macOS 15.1 (24B83)"),
 		Devices: func() []*mtl.Device {
 			if f.NoDevices {
 				return nil

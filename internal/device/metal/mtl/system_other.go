@@ -1,0 +1,5 @@
+//go:build !darwin
+
+package mtl
+
+func system() string { return "" }
