@@ -24,7 +24,7 @@ func init() {
 		Name: "interp",
 		List: func() ([]device.Properties, error) {
 			return []device.Properties{{Description: "reference interpreter, slow: the measure of all other devices", Driver: "go", Software: true,
-				Rules: []string{"subnormals", "exact-division", "exact-roots", "fma", "nan", "signed-zeros"}, DTypes: []string{"f32", "bf16", "int8", "int4"}}}, nil
+				Rules: []string{"subnormals", "exact-division", "exact-roots", "fma", "nan", "signed-zeros"}, DTypes: []string{"f32", "bf16", "f16", "int8", "int4"}}}, nil
 		},
 		Open: func(int) (device.Device, error) { return interp.New(), nil },
 	})

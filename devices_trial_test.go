@@ -3,6 +3,7 @@ package sinter_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,19 @@ func (d untrue) Submit(ctx context.Context, b *device.Bound) (device.Event, erro
 func (d untrue) Close() error {
 	*d.closed++
 	return d.Device.Close()
+}
+
+// The referee computes in the formats that it is listed with, and keeps the rules.
+func TestAbilitiesOfTheReferee(t *testing.T) {
+	got, err := (&trial.Memory{}).Try(t.Context(), "interp", device.Properties{}, interp.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range sinter.Devices() {
+		if d.Name == "interp" && (!slices.Equal(d.DTypes, got.Formats) || !slices.Equal(d.Rules, got.Rules)) {
+			t.Errorf("%+v; listed are %v and %v", got, d.DTypes, d.Rules)
+		}
+	}
 }
 
 // A driver whose device computes something else than the processor is refused

@@ -14,7 +14,7 @@ func Describe() device.Properties {
 	host := cpuid.Host()
 	p := device.Properties{Description: strings.TrimSpace(host.Brand), Vendor: host.Vendor, Driver: "machine code made at run time",
 		Rules:  []string{"subnormals", "exact-division", "exact-roots", "fma", "nan", "signed-zeros"},
-		DTypes: []string{"f32", "bf16", "int8", "int4"}}
+		DTypes: []string{"f32", "bf16", "f16", "int8", "int4"}}
 	if p.Description == "" {
 		p.Description = runtime.GOARCH
 	}

@@ -65,15 +65,18 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// The processor keeps the rules that it is listed with.
-func TestRulesOfTheProcessor(t *testing.T) {
-	d, err := cpu.New(cpu.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	got, err := (&Memory{}).Try(t.Context(), "cpu", device.Properties{}, d)
-	if want := cpu.Describe().Rules; err != nil || !slices.Equal(got.Rules, want) {
-		t.Errorf("keeps %v, %v; listed are %v", got.Rules, err, want)
+// The processor keeps the rules that it is listed with, and computes in the
+// formats, whatever its machine code is.
+func TestAbilitiesOfTheProcessor(t *testing.T) {
+	for _, isa := range []cpu.ISA{cpu.Best, cpu.Generic} {
+		d, err := cpu.New(cpu.Options{ISA: isa})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		got, err := (&Memory{}).Try(t.Context(), "cpu", device.Properties{}, d)
+		if want := cpu.Describe(); err != nil || !slices.Equal(got.Rules, want.Rules) || !slices.Equal(got.Formats, want.DTypes) {
+			t.Errorf("%v: %+v, %v; listed are %v and %v", isa, got, err, want.DTypes, want.Rules)
+		}
 	}
 }

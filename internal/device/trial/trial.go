@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -107,16 +105,3 @@ func Run(ctx context.Context, d device.Device) (err error) {
 func keyOf(kind string, p device.Properties) []string {
 	return []string{"trial", program(), kind, p.UUID, p.PCI, p.Vendor, p.Description, p.Driver}
 }
-
-// program is this build of the program: another may write other code.
-var program = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return strconv.FormatInt(info.Size(), 36) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 36)
-})
