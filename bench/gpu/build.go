@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,35 @@ func buildAll(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	return nil
+	n, err := size(os.DirFS(dir))
+	fmt.Printf("%s: %.1f MB\n", dir, n/1e6)
+	return err
+}
+
+// mostBytes is how large what is carried to a machine may be.
+const mostBytes = 60e6
+
+// size is what the program and its tests take.
+func size(dir fs.FS) (total float64, err error) {
+	for _, name := range append([]string{"gpu"}, packedTests()...) {
+		info, err := fs.Stat(dir, name)
+		if err != nil {
+			return total, err
+		}
+		total += float64(info.Size())
+	}
+	if total > mostBytes {
+		return total, fmt.Errorf("%.1f MB, and at most %.0f are to be carried", total/1e6, mostBytes/1e6)
+	}
+	return total, nil
+}
+
+func packedTests() []string {
+	var names []string
+	for _, p := range programs {
+		names = append(names, p.file+packed)
+	}
+	return names
 }
 
 // goTool builds without symbols.

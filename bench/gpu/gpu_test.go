@@ -199,6 +199,29 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestSize refuses a program and tests that are too large to be carried, and a part
+// that is not there.
+func TestSize(t *testing.T) {
+	for _, c := range []struct {
+		bytes int64
+		lacks string
+		fails bool
+	}{{mostBytes / 8, "", false}, {mostBytes / 4, "", true}, {1, programs[1].file + packed, true}} {
+		dir := t.TempDir()
+		for _, name := range append(packedTests(), "gpu", "gpu.json") {
+			if name != c.lacks {
+				file := filepath.Join(dir, name)
+				if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, c.bytes)); err != nil { // a file of nothing
+					t.Fatal(err)
+				}
+			}
+		}
+		if n, err := size(os.DirFS(dir)); (err != nil) != c.fails || !c.fails && n != float64(c.bytes)*float64(1+len(programs)) {
+			t.Errorf("%d bytes each: %v, %v", c.bytes, n, err)
+		}
+	}
+}
+
 // TestBounds compares what is computed with what NVIDIA says of H200.
 func TestBounds(t *testing.T) {
 	b := boundsFor(&cu.Device{Major: 9, Units: 132, MHz: 1830, MemoryMHz: 3201, BusBits: 6016})

@@ -37,3 +37,20 @@ func TestWithin(t *testing.T) {
 		})
 	}
 }
+
+// One call of several that is fast is enough, and the last; none is not.
+func TestBest(t *testing.T) {
+	for _, test := range []struct{ slow, calls, errors int }{{0, 1, 0}, {4, 5, 0}, {5, 5, 1}} {
+		synctest.Test(t, func(t *testing.T) { // time passes in Sleep alone
+			r, calls := &recorder{TB: t}, 0
+			Best(r, time.Second, 5, "f", func() {
+				if calls++; calls <= test.slow {
+					time.Sleep(10*time.Second + 1)
+				}
+			})
+			if calls != test.calls || len(r.errors) != test.errors {
+				t.Errorf("slow %d times: %d calls, errors %q", test.slow, calls, r.errors)
+			}
+		})
+	}
+}

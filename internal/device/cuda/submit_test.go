@@ -15,6 +15,9 @@ import (
 // BenchmarkSubmit has a driver that does nothing.
 func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &cutest.Fake{})) }
 
+// TestSubmit: host time of a run is bounded.
+func TestSubmit(t *testing.T) { launchtest.SubmitTakes(t, openFake(t, &cutest.Fake{})) }
+
 // openFake opens the GPU of a driver that is made for the test. At the end
 // nothing may be left of it, and no call may have been wrong.
 func openFake(t testing.TB, f *cutest.Fake) *launch.Device {

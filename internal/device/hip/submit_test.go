@@ -38,6 +38,9 @@ func openKept(t testing.TB, f *hiptest.Fake, kept *diskcache.Cache) *launch.Devi
 // BenchmarkSubmit has a driver that does nothing.
 func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &hiptest.Fake{})) }
 
+// TestSubmit: host time of a run is bounded.
+func TestSubmit(t *testing.T) { launchtest.SubmitTakes(t, openFake(t, &hiptest.Fake{})) }
+
 func TestProgramsAreKept(t *testing.T) {
 	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
 		f := &hiptest.Fake{Driver: 60241130 + int32(p.Driver[0]-'0'), Foreign: p.Foreign}

@@ -30,6 +30,9 @@ func openFake(t testing.TB, f *mtltest.Fake) *launch.Device {
 // BenchmarkSubmit has a driver that does nothing.
 func BenchmarkSubmit(b *testing.B) { launchtest.BenchmarkSubmit(b, openFake(b, &mtltest.Fake{})) }
 
+// TestSubmit: host time of a run is bounded.
+func TestSubmit(t *testing.T) { launchtest.SubmitTakes(t, openFake(t, &mtltest.Fake{})) }
+
 // A driver that fails is an error that says what to do, and nothing leaks.
 func TestDriverFails(t *testing.T) {
 	launchtest.Failing{

@@ -23,6 +23,9 @@ func BenchmarkSubmit(b *testing.B) {
 	launchtest.BenchmarkSubmit(b, openFake(b, &cltest.Fake{Quick: true}))
 }
 
+// TestSubmit: host time of a run is bounded.
+func TestSubmit(t *testing.T) { launchtest.SubmitTakes(t, openFake(t, &cltest.Fake{Quick: true})) }
+
 // openFake opens the device of a driver that is made for the test, and says at the
 // end what was not given back.
 func openFake(t testing.TB, f *cltest.Fake) *launch.Device {

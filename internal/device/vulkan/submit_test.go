@@ -52,6 +52,11 @@ func BenchmarkSubmit(b *testing.B) {
 	launchtest.BenchmarkSubmit(b, openFake(b, &vktest.Fake{Quick: true, Queues: 8}))
 }
 
+// TestSubmit: host time of a run is bounded.
+func TestSubmit(t *testing.T) {
+	launchtest.SubmitTakes(t, openFake(t, &vktest.Fake{Quick: true, Queues: 8}))
+}
+
 func TestProgramsAreKept(t *testing.T) {
 	launchtest.KeepsPrograms(t, func(t *testing.T, p launchtest.Process) launchtest.Opened {
 		f := &vktest.Fake{Shared: true, Keeps: true, Driver: p.Driver, Foreign: p.Foreign}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/timetest"
 )
 
 // Chain is a plan of about so many kernels.
@@ -43,37 +45,61 @@ func Closing(t testing.TB, d *launch.Device, lost error, live func() []string) *
 	return d
 }
 
-// BenchmarkSubmit is what a run of a program of 50 kernels costs on the host:
-// d's driver does nothing.
-func BenchmarkSubmit(b *testing.B, d *launch.Device) {
-	b.Helper()
+// fifty is a run of a program of 50 kernels, and how many it has; end gives back
+// what it needs.
+func fifty(t testing.TB, d *launch.Device) (run func(), kernels int, end func()) {
+	t.Helper()
 	ctx := context.Background()
-	m, err := d.CompileGraph(ctx, Chain(b, 50), device.Options{})
+	m, err := d.CompileGraph(ctx, Chain(t, 50), device.Options{})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	run := &device.Bound{Module: m}
-	for _, to := range []*[]device.Buffer{&run.Leaves, &run.Outputs} {
+	b := &device.Bound{Module: m}
+	for _, to := range []*[]device.Buffer{&b.Leaves, &b.Outputs} {
 		buf, err := d.Alloc(256)
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		*to = append(*to, buf)
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		e, err := d.Submit(ctx, run)
+	run = func() {
+		e, err := d.Submit(ctx, b)
 		if err == nil {
 			err = e.Wait(ctx)
 		}
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(m.Info().Kernels), "kernels")
-	if err := errors.Join(m.Close(), run.Leaves[0].Close(), run.Outputs[0].Close()); err != nil {
-		b.Error(err)
+	return run, m.Info().Kernels, func() {
+		if err := errors.Join(m.Close(), b.Leaves[0].Close(), b.Outputs[0].Close()); err != nil {
+			t.Error(err)
+		}
 	}
+}
+
+// BenchmarkSubmit is what a run of a program of 50 kernels costs on the host:
+// d's driver does nothing.
+func BenchmarkSubmit(b *testing.B, d *launch.Device) {
+	b.Helper()
+	run, kernels, end := fifty(b, d)
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+	b.ReportMetric(float64(kernels), "kernels")
+	end()
+}
+
+// SubmitTakes holds such a run to 60 us.
+func SubmitTakes(t *testing.T, d *launch.Device) {
+	t.Helper()
+	run, kernels, end := fifty(t, d)
+	if kernels < 50 {
+		t.Errorf("%d kernels are no fifty", kernels)
+	}
+	timetest.Best(t, 60*time.Microsecond, 20000, "a run of 50 kernels on a driver that does nothing", run)
+	end()
 }
 
 // SubmitChain runs a program of five kernels. wants is a part of the error that
