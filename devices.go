@@ -249,6 +249,9 @@ func (d *Device) doubt(ctx context.Context, err error) {
 	if err == nil || !d.copies || ctx.Err() != nil {
 		return
 	}
+	if elsewhere, ok := errors.AsType[*unreadError](err); ok && elsewhere.device != d {
+		return
+	}
 	_, index := errors.AsType[*IndexError](err)
 	_, division := errors.AsType[*DivisionError](err)
 	_, full := errors.AsType[*OutOfMemoryError](err)

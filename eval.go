@@ -57,7 +57,8 @@ func variableValues[T Elem](ctx context.Context, v *Variable) ([]T, error) {
 		return nil, err
 	}
 	defer version[0].done()
-	return elements[T](ctx, version[0])
+	out, err := elements[T](ctx, version[0])
+	return out, v.lost(ctx, err)
 }
 
 // elements copies values out.

@@ -208,6 +208,28 @@ func (p *Program) firstValues(ctx context.Context) error {
 	return nil
 }
 
+// onlyAssigns tells whether a variable gets a value and nothing reads the one that
+// it has.
+func (p *Program) onlyAssigns(leaf int) bool {
+	for _, o := range p.outputs {
+		if o.leaf && o.at == leaf {
+			return false
+		}
+	}
+	assigned := false
+	for _, n := range p.graph.Nodes {
+		for i, in := range n.In {
+			if in.Op == ir.Variable && in.Attr.Leaf == leaf {
+				if n.Op != ir.Assign || i > 0 {
+					return false
+				}
+				assigned = true
+			}
+		}
+	}
+	return assigned
+}
+
 // nameFault adds to a memory fault which of the leaves cannot be read.
 func (p *Program) nameFault(err error, leaves []*storage) error {
 	var fault *jit.FaultError

@@ -237,8 +237,8 @@ func (r *running) execute(ctx context.Context) error {
 		r.free(false)
 		return err
 	}
-	for _, s := range r.leaves {
-		b, err := s.on(ctx, p.device)
+	for i := range r.leaves {
+		b, err := r.leaf(ctx, i)
 		if err != nil {
 			r.free(false)
 			return err
@@ -275,6 +275,24 @@ func (r *running) execute(ctx context.Context) error {
 		return p.nameFault(err, r.leaves)
 	}
 	return nil
+}
+
+// leaf has a leaf on the device. A version of a variable that is lost may be
+// anything where nothing reads it.
+func (r *running) leaf(ctx context.Context, i int) (device.Buffer, error) {
+	s, v := r.leaves[i], r.variables[i]
+	b, err := s.on(ctx, r.device)
+	if err == nil || v == nil || !isLost(ctx, err) {
+		return b, err
+	}
+	if !r.onlyAssigns(i) {
+		return nil, v.lost(ctx, err)
+	}
+	b, err = makeRoom(func() (device.Buffer, error) { return r.device.dev.Alloc(s.size) })
+	if err == nil {
+		s.use()
+	}
+	return b, err
 }
 
 // submit starts the run on the device, where it may need memory to work in.

@@ -279,12 +279,25 @@ func (m *memory) load(ctx context.Context) ([]byte, error) {
 		if err := d.dev.Copy(ctx, hostBuffer(m.host), b); err != nil {
 			m.host, m.owned = nil, nil
 			d.doubt(ctx, err)
-			return nil, fmt.Errorf("reading values from %s: %w", d.Name(), err)
+			return nil, &unreadError{d, err}
 		}
 		return m.host, nil
 	}
 	return nil, errReleased
 }
+
+// unreadError is values that a device does not give, as it was lost or closed, or as
+// the caller gave up.
+type unreadError struct {
+	device *Device
+	err    error
+}
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("reading values from %s: %v", e.device.Name(), e.err)
+}
+
+func (e *unreadError) Unwrap() error { return e.err }
 
 // hostBuffer is Go memory as the target of a copy from a device.
 type hostBuffer []byte

@@ -132,6 +132,21 @@ func (v *Variable) current(ctx context.Context, d *Device) (*storage, error) {
 	return s, nil
 }
 
+// lost adds to the error of reading a version that it was the variable's only one,
+// and what to do.
+func (v *Variable) lost(ctx context.Context, err error) error {
+	if !isLost(ctx, err) {
+		return err
+	}
+	return fmt.Errorf("the values of variable %q lay on a device alone, and are lost with it: load them from a checkpoint: %w", v.name, err)
+}
+
+// isLost tells whether values could not be read as their device does not give them.
+func isLost(ctx context.Context, err error) bool {
+	_, unread := errors.AsType[*unreadError](err)
+	return unread && ctx.Err() == nil
+}
+
 // compute makes the first version. Where that is more than looking up a tensor
 // the memory is the variable's alone; the tensor that it was made from stays
 // an expression, for whoever has it.

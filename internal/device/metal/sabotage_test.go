@@ -11,7 +11,7 @@ import (
 
 func TestSabotage(t *testing.T) {
 	launchtest.Sabotage{
-		Size: new(*metal.SizeError), Build: new(*metal.BuildError), Complaint: "out of registers", Lost: []error{metal.ErrDevice},
+		Size: new(*metal.SizeError), Build: new(*metal.BuildError), Complaint: "out of registers", Lost: []error{metal.ErrDevice}, Readable: true,
 		Driver: func(_ *testing.T, how launchtest.Fault) launchtest.Fake {
 			f := &mtltest.Fake{Refuse: how.Refuse, LoseAfter: how.LoseAfter}
 			if how.Build {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,7 @@ type Sabotage struct {
 	Complaint   string  // of the compiler
 	Lost        []error // in what ways a device is lost
 	Reopens     bool    // a device that was lost can be opened anew
+	Readable    bool    // its memory is the host's, and can be read still
 }
 
 // Run tests that what goes wrong is an error that says what, and what to do, that
@@ -51,6 +53,7 @@ func (s Sabotage) Run(t *testing.T) {
 	t.Run("program refused", s.programRefused)
 	for _, lost := range s.Lost {
 		t.Run("lost by "+lost.Error(), func(t *testing.T) { s.lost(t, lost) })
+		t.Run("lost later by "+lost.Error(), func(t *testing.T) { s.lostLater(t, lost) })
 	}
 }
 
@@ -179,5 +182,50 @@ func (s Sabotage) lost(t *testing.T, lost error) {
 		if err != nil || fmt.Sprint(got) != "[2 4 6]" {
 			t.Errorf("afterwards on %s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// lostLater loses the device after a run has assigned variables. What was read
+// from it meanwhile stays; the variable of which it has the only values is lost
+// with it, and can be loaded again.
+func (s Sabotage) lostLater(t *testing.T, lost error) {
+	d, fake, _ := s.open(t, Fault{LoseAfter: 4, Lost: lost})
+	on := sinter.WithDevice(t.Context(), d)
+	x := sinter.Of([]float32{1, 2, 3}, 3)
+	v, read := sinter.NewVariable("v", x), sinter.NewVariable("read", x)
+	for _, of := range []*sinter.Variable{v, read} {
+		if _, err := sinter.Eval(on, of.Assign(of.Tensor().Mul(x))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := sinter.Values[float32](on, read.Tensor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sums(t, d, fewer) == nil {
+		if n := fake.Started(); n > 4 {
+			t.Fatalf("%d kernels started, and the device is there", n)
+		}
+	}
+	cpu := sinter.WithDevice(t.Context(), opened(t, "cpu", nil))
+	if after, err := sinter.Values[float32](cpu, read.Tensor().Neg().Neg()); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the variable that was read before: %v, %v, not %v", after, err, before)
+	}
+	_, whole := sinter.Values[float32](cpu, v.Tensor())
+	_, inRun := sinter.Values[float32](cpu, v.Tensor().Add(x))
+	for _, err := range []error{whole, inRun} {
+		if s.Readable {
+			if err != nil {
+				t.Errorf("the host reaches the memory: %v", err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), `variable "v"`) || !strings.Contains(err.Error(), "load them from a checkpoint") {
+			t.Errorf("the variable that only the device had: %v", err)
+		}
+	}
+	if _, err := sinter.Eval(cpu, v.Assign(x)); err != nil {
+		t.Errorf("loading it: %v", err)
+	}
+	if got, err := sinter.Values[float32](cpu, v.Tensor()); err != nil || fmt.Sprint(got) != "[1 2 3]" {
+		t.Errorf("loaded: %v, %v", got, err)
 	}
 }

@@ -49,6 +49,9 @@ func (d *Device) Read(dst []byte, src *Memory, offset int) error {
 		return err
 	}
 	if src.Host != nil {
+		if d.lost.Load() { // what is mapped can be read still, and may be anything
+			return d.check(DeviceLost, "reading")
+		}
 		copy(dst, src.Host[offset:])
 		return nil
 	}
