@@ -20,6 +20,8 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cuda"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
+	"github.com/sinterml/sinter/internal/device/hip"
+	"github.com/sinterml/sinter/internal/device/hip/hiprt/hiptest"
 	"github.com/sinterml/sinter/internal/device/opencl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
 	"github.com/sinterml/sinter/internal/device/vulkan"
@@ -31,6 +33,7 @@ var scripted = map[string]device.Driver{
 	"opencl": opencl.Driver(),
 	"vulkan": vulkan.Driver(),
 	"cuda":   cuda.Driver(),
+	"hip":    hip.Driver(),
 	"hiding": hiding,
 	"good": {Name: "good", External: true, List: func() ([]device.Properties, error) {
 		fmt.Print("a driver that prints") // without an end of line
@@ -273,6 +276,18 @@ func TestDrivers(t *testing.T) {
 			"STUB":          "cuInit: CUDA_ERROR_STUB_LIBRARY",
 			"MANY_DEVICES":  "cuDeviceGetCount: the driver tells of 2147483647 devices",
 			"OLD":           "libcuda.so.1 has no function cuGraphInstantiateWithFlags",
+		}},
+		{"hip", hiptest.Library, map[string]string{
+			"CRASH_AT_LOAD": "the driver crashes: SIGSEGV: segmentation violation, after saying: driver: cannot cope",
+			"CRASH_AT_INIT": "the driver crashes: SIGABRT: abort",
+			"HANG_AT_INIT":  "the driver does not answer within 2s",
+			"EXIT_AT_INIT":  "the driver ends the program that opens it: exit status 3",
+			"NO_DEVICES":    "ROCm is here, but finds no AMD GPU",
+			"NO_DRIVER":     "hipInit: hipErrorInsufficientDriver",
+			"MANY_DEVICES":  "hipGetDeviceCount: the driver tells of 2147483647 devices",
+			"UNKNOWN":       `Library GPU 0 is a "gfx9999", which sinter does not know`,
+			"NO_COMPILER":   "HIP's compiler: libhiprtc.so.7",
+			"OLD":           "libamdhip64.so.7 has no function hipModuleLaunchKernel",
 		}},
 		{"vulkan", vktest.Library, map[string]string{
 			"CRASH_AT_LOAD":     "the driver crashes: SIGSEGV: segmentation violation, after saying: driver: cannot cope",

@@ -48,6 +48,9 @@ func (d *Device) Lacks() string {
 	return ""
 }
 
+// maxDevices is far beyond any machine: a larger number is a broken driver's.
+const maxDevices = 1 << 10
+
 // Devices lists the GPUs. There may be none.
 func (a *API) Devices() ([]*Device, error) {
 	defer dynlib.KeepSignals()()
@@ -65,6 +68,9 @@ func (a *API) Devices() ([]*Device, error) {
 		return nil, nil
 	default:
 		return nil, check(code, "hipGetDeviceCount")
+	}
+	if *n < 0 || *n > maxDevices {
+		return nil, fmt.Errorf("hipGetDeviceCount: the driver tells of %d devices", *n)
 	}
 	version, major, minor := new(int32), new(int32), new(int32)
 	if err := check(a.DriverVersion(version), "hipDriverGetVersion"); err != nil {
