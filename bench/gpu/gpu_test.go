@@ -222,6 +222,27 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestModelIsCarriedOnce: the model in a binary is a third of what may be carried,
+// so that it is in the tests of one package alone.
+func TestModelIsCarriedOnce(t *testing.T) {
+	with := 0
+	for _, p := range programs {
+		if _, err := os.ReadDir("../../" + p.folder); err != nil { // go test keeps the result until what was read changes
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "../../"+p.folder).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if regexp.MustCompile(`(?m)/model/minilm( \[.*)?$`).Match(out) {
+			with++
+		}
+	}
+	if with != 1 {
+		t.Errorf("%d programs of tests have the model, not one", with)
+	}
+}
+
 // TestBounds compares what is computed with what NVIDIA says of H200.
 func TestBounds(t *testing.T) {
 	b := boundsFor(&cu.Device{Major: 9, Units: 132, MHz: 1830, MemoryMHz: 3201, BusBits: 6016})

@@ -1,6 +1,6 @@
 //go:build !static
 
-package model
+package minilm
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/hip/hiprt/hiptest"
 	"github.com/sinterml/sinter/internal/device/opencl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
-	"github.com/sinterml/sinter/model/minilm"
+	"github.com/sinterml/sinter/model"
 )
 
 // openCL is a device of a driver that computes nothing, in the shape of kernels
@@ -53,14 +53,14 @@ var withoutGPU = map[string]func(int) (device.Device, error){
 // TestKernelsOfALayer: a layer of MiniLM is eight kernels at most on devices of
 // work-groups.
 func TestKernelsOfALayer(t *testing.T) {
-	e, err := OpenFS(minilm.FS)
+	e, err := model.OpenFS(FS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
 	ids := sinter.Input("ids", sinter.I32, sinter.Sym("tokens", 0, 1<<20))
 	offsets := sinter.Input("offsets", sinter.I32, sinter.Sym("texts", 0, 1<<20).Plus(1))
-	hidden := e.Forward(Inputs{IDs: ids, Offsets: offsets}).Hidden
+	hidden := e.Forward(model.Inputs{IDs: ids, Offsets: offsets}).Hidden
 	for name, open := range withoutGPU {
 		device.Register(device.Driver{Name: name, Open: open})
 		d, err := sinter.Open(name)
