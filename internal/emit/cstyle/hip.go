@@ -7,9 +7,11 @@ var HIP = &Style{
 	Name: "HIP",
 	Head: hipHead, Foot: "\n} // namespace sinter\n",
 	// All 16 steps at once bring more operands than there are registers.
-	Unroll:   "#pragma unroll 4",
-	Pairs:    "#pragma unroll 2",
-	Rolled:   "#pragma unroll 1",
+	Unroll: "#pragma unroll 4",
+	Pairs:  "#pragma unroll 2",
+	Rolled: "#pragma unroll 1",
+	// For gfx1100 the compiler spills what would be on its way to a second stage.
+	OneStage: true,
 	Types:    types,
 	Entry:    "KERNEL(ITEMS) void",
 	Helper:   "DEVICE",

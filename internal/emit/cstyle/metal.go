@@ -13,6 +13,7 @@ import (
 var Metal = &Style{
 	Name:   "Metal",
 	Head:   metalHead,
+	Whole:  "#pragma clang loop unroll(full)",
 	Types:  metalTypes(),
 	Entry:  "[[kernel, max_total_threads_per_threadgroup(ITEMS)]] void",
 	Helper: "static inline",

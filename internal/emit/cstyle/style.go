@@ -10,8 +10,11 @@ type Style struct {
 	// Head and Foot are around a program; Lanes is put in front of a loop over
 	// lanes, Unroll of one over the steps of a product, Rolled of one whose body
 	// is long. Where work-items keep values in registers, Pairs stands before
-	// short loops and Rolled before all others.
-	Head, Foot, Lanes, Unroll, Pairs, Rolled string
+	// short loops and Rolled before all others. Whole is one that is to be laid out:
+	// its body has an element of an array that is in registers.
+	Head, Foot, Lanes, Unroll, Pairs, Rolled, Whole string
+	// OneStage has all products as entry.Kernel.OneStage says.
+	OneStage bool
 	// Types of elements in memory and of values. f16 and bf16 are their bits
 	// in both; a bool has its own type as a value. A program with a type that is
 	// not here is refused.
@@ -55,6 +58,7 @@ var OpenCL = &Style{
 #endif
 `,
 	Lanes: "LANES",
+	Whole: "#pragma unroll",
 	Types: types,
 	Entry: "__kernel void", Helper: "static inline", Global: "__global ", Restrict: "restrict ", Shared: "__local",
 	Work: "get_global_id(0)", Group: "get_group_id(0)", Item: "get_local_id(0)",

@@ -29,6 +29,10 @@ type Kernel struct {
 	// the next batch.
 	Gemm *template.Gemm
 	Tile Tile
+	// OneStage says that a group has shared memory for one stage of a product, the
+	// operands for Tile.Depth values of k: the next has to wait until it has been
+	// multiplied. Else there is room for two.
+	OneStage bool
 	// Attended, if set, is what the kernel computes: an iteration of the Global
 	// loop is a tile. Work is its meaning, whose scratch memory is not used.
 	Attended *Attended
@@ -43,6 +47,14 @@ type Kernel struct {
 	// Strategy is what was chosen for the kernel. What it says of tiles,
 	// work-items that share lanes and scratch memory is in the fields above too.
 	Strategy Strategy
+}
+
+// Stages is how many stages of a product lie in shared memory at a time.
+func (k *Kernel) Stages() int {
+	if k.OneStage {
+		return 1
+	}
+	return 2
 }
 
 // Shared tells whether the memory of a param may be that of another.

@@ -79,12 +79,22 @@ func (s Shape) Tiled(name string, g *template.Gemm) *Kernel {
 		return s.Kernel(name, spread(g.Loops()))
 	}
 	e := s.Product(name, g, s.Strategy.Tile)
+	if e.Tile == GroupTile && !s.holdsStages(e, 1) {
+		e = s.Product(name, g, WideTile)
+	}
+	e.OneStage = !s.holdsStages(e, 2)
 	e.Strategy = s.Strategy
 	if s.Unmapped {
 		e.Maps = nil
 	}
 	s.place(e)
 	return e
+}
+
+// holdsStages tells whether a group may have shared memory for so many stages of a
+// product.
+func (s Shape) holdsStages(e *Kernel, stages int) bool {
+	return s.Shared == 0 || stages*e.Tile.Elements()*e.Gemm.DType.Compute().Size() <= s.Shared
 }
 
 // spread makes the serial loop in a Global one part of it: the iterations of

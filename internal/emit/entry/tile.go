@@ -8,7 +8,7 @@ import "github.com/sinterml/sinter/internal/template"
 type Tile struct {
 	Rows, Cols int
 	// Of a group: how many results a work-item computes along each, and how many
-	// values of k lie in shared memory at a time, a divisor of template.SumBlock.
+	// values of k a stage in shared memory has, a divisor of template.SumBlock.
 	EachRows, EachCols, Depth int
 }
 
@@ -21,7 +21,7 @@ func (t Tile) ItemRows() int { return t.Rows / t.EachRows }
 // ItemCols is ItemRows for columns.
 func (t Tile) ItemCols() int { return t.Cols / t.EachCols }
 
-// Elements is how many elements of both operands lie in shared memory.
+// Elements is how many elements of both operands a stage has in shared memory.
 func (t Tile) Elements() int { return t.Depth * (SharedRow(t.Rows) + SharedRow(t.Cols)) }
 
 // SharedRow is how many elements lie from one value of k to the next in shared
@@ -36,8 +36,8 @@ var GroupTile = Tile{Rows: 64, Cols: 64, EachRows: 4, EachCols: 4, Depth: 16}
 var WideTile = Tile{Rows: 32, Cols: 64, EachRows: 2, EachCols: 4, Depth: 16}
 
 // GroupTiles are the tiles that groups of at most so many work-items can have
-// with so many elements of shared memory, all of them powers of two: GroupTile
-// and those around it, few enough to try all.
+// with so many elements of a stage in shared memory, all of them powers of two:
+// GroupTile and those around it, few enough to try all.
 func GroupTiles(items, elements int) []Tile {
 	var all []Tile
 	for _, rows := range []int{32, 64, 128} {
@@ -46,7 +46,7 @@ func GroupTiles(items, elements int) []Tile {
 				for _, depth := range []int{8, 16, 32} {
 					t := Tile{rows, cols, each.rows, each.cols, depth}
 					n := t.Items()
-					if n < leastItems || n > items || t.Elements() > elements || min(rows, cols)*depth%n != 0 || template.SumBlock%depth != 0 {
+					if n < leastItems || n > items || t.Elements() > elements || (rows+cols)*depth > mostBrought*n || min(rows, cols)*depth%n != 0 || template.SumBlock%depth != 0 {
 						continue
 					}
 					all = append(all, t)
@@ -56,6 +56,10 @@ func GroupTiles(items, elements int) []Tile {
 	}
 	return all
 }
+
+// mostBrought is how many elements a work-item brings for a stage at most, in
+// registers beside its sums.
+const mostBrought = 32
 
 // leastItems keep a compute unit busy.
 const leastItems = 64

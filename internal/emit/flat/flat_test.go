@@ -77,7 +77,8 @@ func exact(op ir.Op, from ir.DType) bool {
 }
 
 // TestProducts compares products by tiles with the sums that they mean, in the
-// same order: bit for bit.
+// same order: bit for bit, where a group does a task or several, and has room for
+// one stage of k or for two.
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	tiles := entry.GroupTiles(256, 1<<12)
@@ -99,21 +100,63 @@ func TestProducts(t *testing.T) {
 				if err := loop.Interpret(k.Work, &want); err != nil {
 					t.Fatal(err)
 				}
-				p, err := flattest.Record(k)
+				for i := range 4 {
+					k.OneStage = i%2 > 0
+					clear(a.Buffers[2])
+					p, err := flattest.Record(k)
+					if err != nil {
+						t.Fatal(err)
+					}
+					a.End = flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
+					b, err := flattest.Bind(k, a, 1+i, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := p.Run(&b.Launch); err != nil {
+						t.Fatalf("%v %v turned %v, one stage %v: %v", d, s, turned, k.OneStage, err)
+					}
+					b.Results(k, a)
+					if !bytes.Equal(a.Buffers[2], want.Buffers[2]) {
+						t.Errorf("%v %v turned %v, tile %v, one stage %v: results differ", d, s, turned, k.Tile, k.OneStage)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Each barrier of a product matters: one a stage where there is room for two, that
+// of the last keeps a group's next task from what the one before still reads.
+func TestProductBarriers(t *testing.T) {
+	tile := entry.Tile{Rows: 8, Cols: 8, EachRows: 2, EachCols: 2, Depth: 8}
+	for _, one := range []bool{false, true} {
+		for _, depth := range []int{3, 17} { // an odd number of stages: the last lies where the next task begins
+			s := flattest.Sizes{Batch: 2, Rows: 9, Cols: 5, K: depth}
+			g, a := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), ir.F32, s, false)
+			k := flat.Product("product", g, tile)
+			k.OneStage = one
+			p, err := flattest.Record(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.End = flattest.Tasks(s, tile.Rows, tile.Cols)
+			run := func(p *flattest.Program) error {
+				b, err := flattest.Bind(k, a, a.End, 1)
 				if err != nil {
 					t.Fatal(err)
 				}
-				a.End = flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
-				b, err := flattest.Bind(k, a, 1, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := p.Run(&b.Launch); err != nil {
-					t.Fatalf("%v %v turned %v: %v", d, s, turned, err)
-				}
-				b.Results(k, a)
-				if !bytes.Equal(a.Buffers[2], want.Buffers[2]) {
-					t.Errorf("%v %v turned %v, tile %v: results differ", d, s, turned, k.Tile)
+				return p.Run(&b.Launch)
+			}
+			if err := run(p); err != nil {
+				t.Error(err)
+			}
+			n := p.Barriers()
+			if n != 3-k.Stages() {
+				t.Errorf("one stage %v: %d barriers", one, n)
+			}
+			for i := range n {
+				if err := run(p.WithoutBarrier(i)); err == nil {
+					t.Errorf("one stage %v, without barrier %d: no error", one, i)
 				}
 			}
 		}

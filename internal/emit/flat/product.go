@@ -11,9 +11,10 @@ import (
 )
 
 // A group computes a block of results: it brings a few columns of X and as many
-// rows of Y into memory that it shares, and every work-item adds their products
-// to results of its own, which lie apart, so that work-items side by side read
-// and write side by side.
+// rows of Y, a stage, into memory that it shares, and every work-item adds their
+// products to results of its own, which lie apart, so that work-items side by side
+// read and write side by side. There is room for two stages where there can be:
+// while one is multiplied, the next is on its way to variables.
 
 // Product is the product g as a group does a task of it. The numbers of a tile
 // are powers of two.
@@ -29,7 +30,7 @@ type product struct {
 	tile         entry.Tile
 	dtype        ir.DType // of sums
 	t            Type
-	xs, ys       Memory
+	x, y         *side
 	across, down Value // where the work-item's results are in the block
 	row0, row1   Value
 	col0, col1   Value
@@ -40,13 +41,14 @@ func (w *writer) product() {
 	p := &product{writer: w, g: w.k.Gemm, tile: w.k.Tile, dtype: w.k.Gemm.DType.Compute()}
 	p.t = TypeOf(p.dtype)
 	t := p.tile
-	p.xs, p.ys = w.Shared(p.dtype, t.Depth*entry.SharedRow(t.Rows)), w.Shared(p.dtype, t.Depth*entry.SharedRow(t.Cols))
+	p.sides()
 	p.across, p.down = w.low(w.item, t.ItemCols()), w.high(w.item, t.ItemCols())
 	for range t.EachRows * t.EachCols {
 		p.sums, p.totals = append(p.sums, w.Var(p.t)), append(p.totals, w.Var(p.t))
 	}
 	w.blocks(func(b *Block) {
 		p.row0, p.row1, p.col0, p.col1 = b.Row0, b.Row1, b.Col0, b.Col1
+		p.x.first, p.y.first = b.Row0, b.Col0
 		p.task()
 	})
 }
@@ -67,74 +69,178 @@ func (p *product) task() {
 		p.Set(p.sums[i], zero)
 		p.Set(p.totals[i], zero)
 	}
-	k, depth := p.size(p.g.K), p.tile.Depth
-	p.For(p.int(0), k, depth, false, func(k0 Value) {
-		p.operands(k0)
-		p.Barrier(false)
-		p.products()
-		p.Barrier(false)
-		done := p.add(k0, p.int(uint64(depth)))
-		full := p.Op(Equal, Bool, p.low(done, template.SumBlock), p.int(0))
-		last := p.not(p.Op(Less, Bool, done, k))
-		p.If(p.Op(Or, Bool, full, last), func() {
-			for i := range p.sums {
-				p.Set(p.totals[i], p.add(p.Get(p.totals[i]), p.Get(p.sums[i])))
-				p.Set(p.sums[i], zero)
-			}
-		})
-	})
+	if p.k.OneStage {
+		p.oneStage()
+	} else {
+		p.twoStages()
+	}
 	p.results()
 }
 
-// operands has each work-item bring some elements of X and Y, 0 beyond their
-// ends: work-items side by side those that lie side by side.
-func (p *product) operands(k0 Value) {
-	g := p.g
-	p.bring(p.xs, p.tile.Rows, g.X, g.Row, k0, p.row0, p.size(g.Rows), g.TurnedX())
-	y, plain := g.PlainY()
-	p.bring(p.ys, p.tile.Cols, g.Y, g.Col, k0, p.col0, p.size(g.Cols), !plain || y.Col.IsInt(1))
-}
-
-// bring fills shared memory with an operand from first along the tile, which is
-// so wide, and from k0. turned says that those of one k lie side by side.
-func (p *product) bring(to Memory, wide int, e *loop.Expr, along *loop.Var, k0, first, size Value, turned bool) {
-	items, depth := p.tile.Items(), p.tile.Depth
-	zero, turns := p.Const(I32, 0), p.Const(I32, uint64(wide*depth/items))
-	p.For(zero, turns, 1, true, func(turn Value) {
-		at := p.add(p.mul(turn, p.Const(I32, uint64(items))), p.item)
-		var r, k Value
-		if turned {
-			r, k = p.low(at, wide), p.high(at, wide)
-		} else {
-			r, k = p.high(at, depth), p.low(at, depth)
+// oneStage multiplies each stage when it is there.
+func (p *product) oneStage() {
+	k, depth := p.size(p.g.K), p.tile.Depth
+	p.For(p.int(0), k, depth, false, func(k0 Value) {
+		for _, s := range []*side{p.x, p.y} {
+			p.each(s, true, func(_, r, inner Value) {
+				v := p.Var(p.t)
+				p.Set(v, p.Const(p.t, 0))
+				p.element(s, k0, r, inner, func(x Value) { p.Set(v, x) })
+				p.put(s, p.Const(I32, 0), r, inner, p.Get(v))
+			})
 		}
-		row, inner := p.add(first, p.extend(r)), p.add(k0, p.extend(k))
-		inside := p.Op(LessU, Bool, row, size)
-		inside = p.Op(And, Bool, inside, p.Op(LessU, Bool, inner, p.size(p.g.K)))
-		v := p.Var(p.t)
-		p.Set(v, p.Const(p.t, 0))
-		p.If(inside, func() {
-			p.vars[along], p.vars[p.g.Inner] = row, inner
-			p.values = map[*loop.Expr]Value{}
-			p.Set(v, p.cast(p.value(e), e.DType, p.dtype))
-		})
-		p.Store(to, p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(wide)))), r), p.Get(v), Value{})
+		p.Barrier(false)
+		p.products(p.Const(I32, 0))
+		p.Barrier(false)
+		done := p.add(k0, p.int(uint64(depth)))
+		p.addTotals(done, p.not(p.Op(Less, Bool, done, k)))
 	})
 }
 
-// products adds those of what is shared.
-func (p *product) products() {
+// twoStages brings the stage at k0 to variables, multiplies the one before it, and
+// then puts the variables where the one before that was: at the barrier all have
+// left it, those of the last task too. Comparisons are without a sign, see results.
+func (p *product) twoStages() {
+	k, depth := p.size(p.g.K), p.tile.Depth
+	p.For(p.int(0), p.add(k, p.int(uint64(depth))), depth, false, func(k0 Value) {
+		next := p.low(p.high(p.Op(Narrow, I32, k0), depth), 2)
+		more := p.Op(LessU, Bool, k0, k)
+		p.If(more, func() {
+			p.bring(p.x, k0)
+			p.bring(p.y, k0)
+		})
+		p.If(p.Op(NotEqual, Bool, k0, p.int(0)), func() {
+			p.products(p.Op(Xor, I32, next, p.Const(I32, 1)))
+			p.addTotals(k0, p.not(more))
+		})
+		p.If(more, func() {
+			for _, s := range []*side{p.x, p.y} {
+				turn := 0
+				p.each(s, false, func(_, r, inner Value) {
+					p.put(s, next, r, inner, p.Get(s.next[turn]))
+					turn++
+				})
+			}
+		})
+		p.Barrier(false)
+	})
+}
+
+// addTotals adds sums to totals behind a block of k or the last, which is done.
+func (p *product) addTotals(done, last Value) {
+	full := p.Op(Equal, Bool, p.low(done, template.SumBlock), p.int(0))
+	zero := p.Const(p.t, 0)
+	p.If(p.Op(Or, Bool, full, last), func() {
+		for i := range p.sums {
+			p.Set(p.totals[i], p.add(p.Get(p.totals[i]), p.Get(p.sums[i])))
+			p.Set(p.sums[i], zero)
+		}
+	})
+}
+
+// side is an operand on its way to shared memory.
+type side struct {
+	to     Memory
+	e      *loop.Expr
+	along  *loop.Var // of its rows or columns
+	size   Value     // of those
+	first  Value     // of the tile
+	wide   int       // the tile
+	turned bool      // elements of one k lie side by side
+	next   []Var     // of the next stage, those that the work-item brings
+}
+
+func (p *product) sides() {
+	g, t := p.g, p.tile
+	y, plain := g.PlainY()
+	p.x = &side{e: g.X, along: g.Row, size: p.size(g.Rows), wide: t.Rows, turned: g.TurnedX()}
+	p.y = &side{e: g.Y, along: g.Col, size: p.size(g.Cols), wide: t.Cols, turned: !plain || y.Col.IsInt(1)}
+	for _, s := range []*side{p.x, p.y} {
+		s.to = p.Shared(p.dtype, p.k.Stages()*t.Depth*entry.SharedRow(s.wide))
+		for range p.turns(s) * (p.k.Stages() - 1) {
+			s.next = append(s.next, p.Var(p.t))
+		}
+	}
+}
+
+// turns is how many elements of an operand a work-item brings for a stage.
+func (p *product) turns(s *side) int { return s.wide * p.tile.Depth / p.tile.Items() }
+
+// each visits the elements that a work-item brings: at r along the tile and a k of
+// the stage, work-items side by side have those that lie side by side. They may be
+// visited by a loop, or else in code of its own each.
+func (p *product) each(s *side, mayLoop bool, visit func(turn, r, k Value)) {
+	one := func(turn Value) {
+		at := p.add(p.mul(turn, p.Const(I32, uint64(p.tile.Items()))), p.item)
+		if s.turned {
+			visit(turn, p.low(at, s.wide), p.high(at, s.wide))
+		} else {
+			visit(turn, p.high(at, p.tile.Depth), p.low(at, p.tile.Depth))
+		}
+	}
+	if mayLoop {
+		p.For(p.Const(I32, 0), p.Const(I32, uint64(p.turns(s))), 1, true, one)
+		return
+	}
+	for turn := range p.turns(s) {
+		one(p.Const(I32, uint64(turn)))
+	}
+}
+
+// bring computes elements of the stage at k0 into variables, 0 beyond the ends of
+// the operand. Its expression is there once where a loop stays one, so the
+// variable is chosen by the turn.
+func (p *product) bring(s *side, k0 Value) {
+	for _, v := range s.next {
+		p.Set(v, p.Const(p.t, 0))
+	}
+	p.each(s, true, func(turn, r, k Value) {
+		p.element(s, k0, r, k, func(x Value) {
+			for i, v := range s.next {
+				mine := p.Op(Equal, Bool, turn, p.Const(I32, uint64(i)))
+				p.Set(v, p.Op(Select, p.t, mine, x, p.Get(v)))
+			}
+		})
+	})
+}
+
+// element computes an element if there is one at such a place.
+func (p *product) element(s *side, k0, r, k Value, keep func(x Value)) {
+	row, inner := p.add(s.first, p.extend(r)), p.add(k0, p.extend(k))
+	inside := p.Op(LessU, Bool, row, s.size)
+	inside = p.Op(And, Bool, inside, p.Op(LessU, Bool, inner, p.size(p.g.K)))
+	p.If(inside, func() {
+		p.vars[s.along], p.vars[p.g.Inner] = row, inner
+		p.values = map[*loop.Expr]Value{}
+		keep(p.cast(p.value(s.e), s.e.DType, p.dtype))
+	})
+}
+
+// put stores an element of a stage, the first or second.
+func (p *product) put(s *side, stage, r, k, x Value) {
+	at := p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(s.wide)))), r)
+	p.Store(s.to, p.add(at, p.begin(s, stage)), x, Value{})
+}
+
+// begin is where a stage begins.
+func (p *product) begin(s *side, stage Value) Value {
+	return p.mul(stage, p.Const(I32, uint64(p.tile.Depth*entry.SharedRow(s.wide))))
+}
+
+// products adds those of a stage.
+func (p *product) products(stage Value) {
 	t := p.tile
+	firstX, firstY := p.add(p.begin(p.x, stage), p.down), p.add(p.begin(p.y, stage), p.across)
 	p.For(p.Const(I32, 0), p.Const(I32, uint64(t.Depth)), 1, true, func(k Value) {
-		x0 := p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(t.Rows)))), p.down)
-		y0 := p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(t.Cols)))), p.across)
+		x0 := p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(t.Rows)))), firstX)
+		y0 := p.add(p.mul(k, p.Const(I32, uint64(entry.SharedRow(t.Cols)))), firstY)
 		x, y := make([]Value, t.EachRows), make([]Value, t.EachCols)
 		for i := range max(t.EachRows, t.EachCols) {
 			if i < t.EachRows {
-				x[i] = p.Load(p.xs, p.add(x0, p.Const(I32, uint64(t.ItemRows()*i))), Value{})
+				x[i] = p.Load(p.x.to, p.add(x0, p.Const(I32, uint64(t.ItemRows()*i))), Value{})
 			}
 			if i < t.EachCols {
-				y[i] = p.Load(p.ys, p.add(y0, p.Const(I32, uint64(t.ItemCols()*i))), Value{})
+				y[i] = p.Load(p.y.to, p.add(y0, p.Const(I32, uint64(t.ItemCols()*i))), Value{})
 			}
 		}
 		for n := range p.sums {

@@ -14,7 +14,8 @@ import (
 )
 
 // Products compares products of matrices, whose groups compute tiles, with the
-// sums that they mean, in the same order: bit for bit.
+// sums that they mean, in the same order: bit for bit, whether one stage of them
+// lies in shared memory at a time or as many as there is room for.
 func Products(t *testing.T, b launch.Backend, s entry.Shape) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 0))
@@ -28,17 +29,20 @@ func Products(t *testing.T, b launch.Backend, s entry.Shape) {
 			if err := loop.Interpret(k.Work, &want); err != nil {
 				t.Fatal(err)
 			}
-			if err := runProduct(b, k, size, a); err != nil {
-				t.Fatalf("%v %v: %v", d, size, err)
-			}
-			if !bytes.Equal(a.Buffers[2], want.Buffers[2]) {
-				t.Errorf("%v %v, tile %v: results differ", d, size, k.Tile)
+			for _, k.OneStage = range []bool{true, k.OneStage} {
+				clear(a.Buffers[2])
+				if err := runProduct(b, k, size, a); err != nil {
+					t.Fatalf("%v %v: %v", d, size, err)
+				}
+				if !bytes.Equal(a.Buffers[2], want.Buffers[2]) {
+					t.Errorf("%v %v, tile %v, one stage %v: results differ", d, size, k.Tile, k.OneStage)
+				}
 			}
 		}
 	}
 }
 
-// runProduct has each group compute a tile.
+// runProduct has each group compute some tiles.
 func runProduct(b launch.Backend, k *entry.Kernel, s flattest.Sizes, a *loop.Args) (err error) {
 	code, err := b.Emit([]*entry.Kernel{k})
 	if err != nil {
@@ -49,8 +53,9 @@ func runProduct(b launch.Backend, k *entry.Kernel, s flattest.Sizes, a *loop.Arg
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	const chunk = 3
 	tasks := flattest.Tasks(s, k.Tile.Rows, k.Tile.Cols)
-	r, err := p.Record([]launch.Launch{{Name: k.Work.Name, Kernel: k, Args: code.Args[0], Groups: tasks, Items: k.Items}})
+	r, err := p.Record([]launch.Launch{{Name: k.Work.Name, Kernel: k, Args: code.Args[0], Groups: (tasks + chunk - 1) / chunk, Items: k.Items}})
 	if err != nil {
 		return err
 	}
@@ -78,7 +83,7 @@ func runProduct(b launch.Backend, k *entry.Kernel, s flattest.Sizes, a *loop.Arg
 		case entry.ArgEnd:
 			n = tasks
 		case entry.ArgChunk:
-			n = 1
+			n = chunk
 		case entry.ArgRows:
 			n = k.Tile.Rows
 		}

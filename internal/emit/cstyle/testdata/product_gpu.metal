@@ -35,7 +35,7 @@ static inline int shl_int(int x, int y) { return (ulong)(long)y < 32 ? (int)((ui
 	p0 += o1;
 	p1 += o2;
 	p2 += o3;
-	threadgroup float xs[1040], ys[1040];
+	threadgroup float xs[2080], ys[2080];
 	const long across = item % 16, down = item / 16;
 	const long panels = (100L + 63) / 64, blocks = (d0 + rows - 1) / rows;
 	const long from = start + worker * chunk, to = from + chunk < end ? from + chunk : end;
@@ -45,41 +45,63 @@ static inline int shl_int(int x, int y) { return (ulong)(long)y < 32 ? (int)((ui
 		const long row0 = task / panels % blocks * rows, row1 = row0 + rows < d0 ? row0 + rows : d0;
 		float total[16], sum[16];
 		for (int i = 0; i < 16; i++) total[i] = sum[i] = 0;
-		for (long k0 = 0; k0 < 600L; k0 += 16) {
-			for (int s = 0; s < 4; s++) {
-				const long e = s * 256 + item;
-				const long r = e / 16, k = e % 16;
-				float v = 0;
-				if (row0 + r < d0 && k0 + k < 600L) {
-					v = (float)p0[(((row0 + r) * 600L) + (k0 + k))];
+		for (long k0 = 0; k0 < 600L + 16; k0 += 16) {
+			const int next = k0 / 16 % 2, now = 1 - next;
+			const bool more = k0 < 600L;
+			float next_xs[4], next_ys[4];
+			if (more) {
+				#pragma clang loop unroll(full)
+				for (int s = 0; s < 4; s++) {
+					const long e = s * 256 + item;
+					const long r = e / 16, k = e % 16;
+					float v = 0;
+					if (row0 + r < d0 && k0 + k < 600L) {
+						v = (float)p0[(((row0 + r) * 600L) + (k0 + k))];
+					}
+					next_xs[s] = v;
 				}
-				xs[k * 65 + r] = v;
+				#pragma clang loop unroll(full)
+				for (int s = 0; s < 4; s++) {
+					const long e = s * 256 + item;
+					const long r = e % 64, k = e / 64;
+					float v = 0;
+					if (col0 + r < 100L && k0 + k < 600L) {
+						v = (float)(float)p1[(((col0 + r) * 600L) + (k0 + k))];
+					}
+					next_ys[s] = v;
+				}
 			}
-			for (int s = 0; s < 4; s++) {
-				const long e = s * 256 + item;
-				const long r = e % 64, k = e / 64;
-				float v = 0;
-				if (col0 + r < 100L && k0 + k < 600L) {
-					v = (float)(float)p1[(((col0 + r) * 600L) + (k0 + k))];
+			if (k0 > 0) {
+				for (int k = 0; k < 16; k++) {
+					float x[4], y[4];
+					for (int i = 0; i < 4; i++) x[i] = xs[now * 1040 + k * 65 + down + 16 * i];
+					for (int i = 0; i < 4; i++) y[i] = ys[now * 1040 + k * 65 + across + 16 * i];
+					for (int i = 0; i < 4; i++)
+						for (int j = 0; j < 4; j++)
+							sum[4 * i + j] = metal::fma(x[i], y[j], sum[4 * i + j]);
 				}
-				ys[k * 65 + r] = v;
+				if (k0 % 512 == 0 || !more) {
+					for (int i = 0; i < 16; i++) {
+						total[i] += sum[i];
+						sum[i] = 0;
+					}
+				}
+			}
+			if (more) {
+				#pragma clang loop unroll(full)
+				for (int s = 0; s < 4; s++) {
+					const long e = s * 256 + item;
+					const long r = e / 16, k = e % 16;
+					xs[next * 1040 + k * 65 + r] = next_xs[s];
+				}
+				#pragma clang loop unroll(full)
+				for (int s = 0; s < 4; s++) {
+					const long e = s * 256 + item;
+					const long r = e % 64, k = e / 64;
+					ys[next * 1040 + k * 65 + r] = next_ys[s];
+				}
 			}
 			threadgroup_barrier(mem_flags::mem_threadgroup);
-			for (int k = 0; k < 16; k++) {
-				float x[4], y[4];
-				for (int i = 0; i < 4; i++) x[i] = xs[k * 65 + down + 16 * i];
-				for (int i = 0; i < 4; i++) y[i] = ys[k * 65 + across + 16 * i];
-				for (int i = 0; i < 4; i++)
-					for (int j = 0; j < 4; j++)
-						sum[4 * i + j] = metal::fma(x[i], y[j], sum[4 * i + j]);
-			}
-			threadgroup_barrier(mem_flags::mem_threadgroup);
-			if (k0 % 512 == 496 || k0 + 16 >= 600L) {
-				for (int i = 0; i < 16; i++) {
-					total[i] += sum[i];
-					sum[i] = 0;
-				}
-			}
 		}
 		for (int n = 0; n < 16; n++) {
 			const long r = row0 + down + n / 4 * 16, col = col0 + across + n % 4 * 16;
