@@ -68,9 +68,10 @@ func boundsOf(name string) bounds {
 func boundsFor(g *cu.Device) bounds {
 	cycles := float64(g.Units) * float64(g.MHz) * 1e6
 	// Dense products of f16 by capability, two operations each, of NVIDIA's
-	// papers on the architectures; bytes are twice as fast.
-	halves := map[int]float64{75: 1024, 80: 2048, 86: 1024, 87: 1024, 89: 1024, 90: 4096, 100: 8192, 120: 2048}[g.Capability()]
-	singles := map[int]float64{80: 1024, 86: 256, 89: 256, 90: 2048, 100: 4096, 120: 256}[g.Capability()] // in TF32
+	// papers on the architectures; bytes are twice as fast. From 86 on they are
+	// those of workstations: GeForce has half of them where sums are f32.
+	halves := map[int]float64{75: 1024, 80: 2048, 86: 1024, 87: 1024, 89: 1024, 90: 4096, 100: 8192, 120: 1024}[g.Capability()]
+	singles := map[int]float64{80: 1024, 86: 512, 89: 512, 90: 2048, 100: 4096, 120: 512}[g.Capability()] // in TF32
 	b := bounds{bytes: 2 * float64(g.MemoryMHz) * 1e6 * float64(g.BusBits) / 8, flops: map[string]float64{
 		"f32": 2 * 128 * cycles, "tf32": singles * cycles, "f16": halves * cycles, "bf16": halves * cycles, "int8": 2 * halves * cycles,
 	}}
