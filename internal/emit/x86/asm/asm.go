@@ -175,6 +175,11 @@ func (in *inst) take(args []Arg) (l Length, bad string) {
 			if x > 7 {
 				return 0, "mask registers end at 7"
 			}
+		case T:
+			k, reg = kT, uint8(x)
+			if x > 7 {
+				return 0, "tile registers end at 7"
+			}
 		case M:
 			if in.mem.flags&memSet != 0 {
 				return 0, "two memory operands"

@@ -17,6 +17,7 @@ const (
 	badMask
 	badZero
 	wantMask
+	wantIndex
 	sameRegs
 	wantEVEX
 	noVEX
@@ -33,6 +34,7 @@ var reasons = [...]string{
 	badMask:     "no masking here",
 	badZero:     "zeroing needs a vector register as destination",
 	wantMask:    "a gather or scatter needs a Mask",
+	wantIndex:   "the address of a tile needs an index, the bytes from row to row",
 	sameRegs:    "a gather needs different registers for destination, index and mask",
 	wantEVEX:    "registers above 15, masks, broadcasts and length 512 need an EVEX form",
 	noVEX:       "needs AVX-512: no VEX form for these operands",
@@ -176,11 +178,14 @@ func (a *Asm) fitPrefix(r *row, in *inst) reason {
 	high := in.len == 2 || in.mask != 0 || in.bcast
 	for i := range r.n {
 		high = high || in.kinds[i] == kV && in.regs[i] > 15
-		if in.kinds[i] == kK && a.ISA == AVX2 {
-			return noVEX // the encoding is VEX, the registers are AVX-512
+		if in.kinds[i]&(kK|kT) != 0 && a.ISA == AVX2 {
+			return noVEX // the encoding is VEX, masks are AVX-512, and tiles come with that
 		}
 	}
 	high = high || in.mem.flags&memVector != 0 && in.mem.index > 15
+	if r.flags&sibMem != 0 && in.mem.flags&memIndex == 0 {
+		return wantIndex
+	}
 	vex := r.enc&hasVEX != 0 && (r.enc&vexAlone == 0 || a.ISA == AVX2)
 	if vex && !high {
 		in.evex = false

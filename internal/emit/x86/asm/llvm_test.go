@@ -25,7 +25,7 @@ func reference(t *testing.T, lines []sample) []sample {
 		t.Skip("llvm-mc is not installed")
 	}
 	cmd := exec.Command(path, "-triple=x86_64", "-x86-asm-syntax=intel", "-output-asm-variant=1", "-show-encoding",
-		"-mattr=+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vnni,+avx512bf16,+avx512vbmi,+avxvnni")
+		"-mattr=+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512vnni,+avx512bf16,+avx512vbmi,+avxvnni,+amx-tile,+amx-bf16,+amx-int8")
 	// A label before each line keeps lines and answers together.
 	var in, refused strings.Builder
 	for i, l := range lines {
@@ -103,7 +103,7 @@ func TestAnyOperands(t *testing.T) {
 			p := picker{rng, rng.IntN(2) == 0}
 			args := []Arg{L128 + Length(rng.IntN(3))}
 			for range rng.IntN(5) {
-				args = append(args, p.slot(r, slot{inImm8, []kind{kR, kR32, kV, kV, kV, kV, kK, kM, kM, kVM, kImm}[rng.IntN(11)], full}))
+				args = append(args, p.slot(r, slot{inImm8, []kind{kR, kR32, kV, kV, kV, kV, kK, kM, kM, kVM, kImm, kT}[rng.IntN(12)], full}))
 			}
 			switch rng.IntN(4) {
 			case 0:
@@ -199,7 +199,7 @@ func (p *picker) args(r *row, l Length) []Arg {
 
 func (p *picker) slot(r *row, s slot) Arg {
 	var kinds []kind
-	for k := kR; k <= kImm; k <<= 1 {
+	for k := kR; k != 0; k <<= 1 {
 		if s.takes&k != 0 {
 			kinds = append(kinds, k)
 		}
@@ -215,6 +215,8 @@ func (p *picker) slot(r *row, s slot) Arg {
 		return K(p.IntN(8))
 	case kM:
 		return p.memory(r)
+	case kT:
+		return T(p.IntN(8))
 	case kVM:
 		return VIdx(R(p.IntN(16)), p.vector(), 1<<p.IntN(4), p.disp(r))
 	}

@@ -1,6 +1,6 @@
 package asm
 
-// Arg is what an instruction takes: a register (R, R32, V, K), a memory
+// Arg is what an instruction takes: a register (R, R32, V, K, T), a memory
 // operand (M), an immediate (Imm), or a modifier (Mask, Zero, Length).
 type Arg interface{ isArg() }
 
@@ -40,6 +40,9 @@ type V uint8
 // K is a mask register, 0 to 7. K(0) cannot be the Mask of an instruction:
 // that number means "unmasked" in the encoding.
 type K uint8
+
+// T is a tile register, 0 to 7.
+type T uint8
 
 // Imm is an immediate.
 type Imm int64
@@ -84,6 +87,7 @@ func (R) isArg()      {}
 func (R32) isArg()    {}
 func (V) isArg()      {}
 func (K) isArg()      {}
+func (T) isArg()      {}
 func (M) isArg()      {}
 func (Imm) isArg()    {}
 func (Length) isArg() {}

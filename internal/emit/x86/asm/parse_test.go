@@ -96,6 +96,9 @@ func parseOperand(s *string) (Arg, Length, error) {
 	if len(word) == 2 && word[0] == 'k' {
 		return K(word[1] - '0'), 0, nil
 	}
+	if len(word) == 4 && strings.HasPrefix(word, "tmm") {
+		return T(word[3] - '0'), 0, nil
+	}
 	for r := range R(16) {
 		switch word {
 		case gpName(uint8(r), s64):

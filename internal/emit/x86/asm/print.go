@@ -180,6 +180,8 @@ func (in *inst) operandText(b *strings.Builder, r *row, i int) {
 		b.WriteString(vecName(in.regs[i], s, in.len))
 	case kK:
 		b.WriteString("k" + strconv.Itoa(int(in.regs[i])))
+	case kT:
+		b.WriteString("tmm" + strconv.Itoa(int(in.regs[i])))
 	case kImm:
 		b.WriteString(strconv.FormatInt(in.imm, 10))
 	case kM, kVM:
@@ -266,6 +268,8 @@ func (in *inst) describe(l Length) string {
 			parts = append(parts, vecName(in.regs[i], full, uint8(l-L128)))
 		case kK:
 			parts = append(parts, "k"+strconv.Itoa(int(in.regs[i])))
+		case kT:
+			parts = append(parts, "tmm"+strconv.Itoa(int(in.regs[i])))
 		case kImm:
 			parts = append(parts, strconv.FormatInt(in.imm, 10))
 		default:

@@ -152,6 +152,7 @@ const (
 	fpPred                      // the immediate is a comparison predicate, printed in the name
 	intPred
 	noModRM // the register is in the opcode or understood
+	sibMem  // the address has an index
 )
 
 // form is the operands in order.
@@ -193,6 +194,7 @@ const (
 	kM
 	kVM // memory with a vector index
 	kImm
+	kT
 	kGP  = kR | kR32
 	kXM  = kV | kM
 	kGPM = kGP | kM
