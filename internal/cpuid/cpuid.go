@@ -13,6 +13,7 @@ type Features struct {
 	AVXVNNI                          bool // dot products of bytes on ymm, VEX-encoded
 	AVX512F, AVX512BW, AVX512DQ      bool
 	AVX512VL, AVX512VNNI, AVX512BF16 bool
+	AMXTile, AMXInt8, AMXBF16        bool // tiles, which this process is allowed to use
 
 	// arm64
 	NEON    bool
@@ -29,6 +30,11 @@ func (f Features) HasAVX2() bool { return f.AVX2 && f.FMA && f.F16C && f.BMI2 }
 // HasAVX512 reports whether the AVX-512 kernels run.
 func (f Features) HasAVX512() bool {
 	return f.HasAVX2() && f.AVX512F && f.AVX512BW && f.AVX512DQ && f.AVX512VL
+}
+
+// HasAMX reports whether the tile kernels run, beside those of AVX-512.
+func (f Features) HasAMX() bool {
+	return f.HasAVX512() && f.AVX512BF16 && f.AVX512VNNI && f.AMXTile && f.AMXInt8 && f.AMXBF16
 }
 
 // CPU describes the processor. What is not known is zero.
@@ -49,15 +55,12 @@ type Caches struct {
 	ThreadsPerL3 int
 }
 
-// SlowBF16 tells that multiplying numbers of bf16 is twice as fast once they are
-// widened. The cores of Golden Cove and Raptor Cove take two cycles for VDPBF16PS
-// on 512 bits, and one for two multiply-adds of f32 (measured on Emerald Rapids).
+// SlowBF16 tells that multiplying numbers of bf16 in vectors is twice as fast once
+// they are widened. Intel's cores since Golden Cove take two cycles for VDPBF16PS
+// on 512 bits, and one for two multiply-adds of f32 (measured on Emerald and on
+// Granite Rapids, whose model hypervisors hide); Cooper Lake is older.
 func (c *CPU) SlowBF16() bool {
-	switch c.Arch {
-	case "alderlake", "sapphirerapids", "emeraldrapids":
-		return c.AVX512BF16
-	}
-	return false
+	return c.AVX512BF16 && c.Vendor == intel && c.Arch != "skylakex"
 }
 
 // Host returns the processor this process runs on. The caller owns the copy.

@@ -28,12 +28,14 @@ func detect() CPU {
 // and AVX-512 but not for FMA and F16C.
 func features() Features {
 	x := &cpu.X86
+	tiles := x.HasAMXTile && allowTiles()
 	return Features{
 		AVX: x.HasAVX, AVX2: x.HasAVX2, BMI2: x.HasBMI2,
 		FMA: x.HasFMA && x.HasAVX, F16C: x.HasF16C && x.HasAVX,
 		AVXVNNI: x.HasAVXVNNI && x.HasAVX2,
 		AVX512F: x.HasAVX512F, AVX512BW: x.HasAVX512BW, AVX512DQ: x.HasAVX512DQ, AVX512VL: x.HasAVX512VL,
 		AVX512VNNI: x.HasAVX512VNNI, AVX512BF16: x.HasAVX512BF16,
+		AMXTile: tiles, AMXInt8: tiles && x.HasAMXInt8, AMXBF16: tiles && x.HasAMXBF16,
 	}
 }
 

@@ -34,6 +34,7 @@ func TestAgainstKernel(t *testing.T) {
 		{"bmi2", "amd64", h.BMI2}, {"avx_vnni", "amd64", h.AVXVNNI}, {"avx512f", "amd64", h.AVX512F},
 		{"avx512bw", "amd64", h.AVX512BW}, {"avx512dq", "amd64", h.AVX512DQ}, {"avx512vl", "amd64", h.AVX512VL},
 		{"avx512_vnni", "amd64", h.AVX512VNNI}, {"avx512_bf16", "amd64", h.AVX512BF16},
+		{"amx_tile", "amd64", h.AMXTile}, {"amx_int8", "amd64", h.AMXInt8}, {"amx_bf16", "amd64", h.AMXBF16},
 		{"asimd", "arm64", h.NEON}, {"asimddp", "arm64", h.DotProd}, {"asimdhp", "arm64", h.FP16},
 		{"bf16", "arm64", h.BF16}, {"i8mm", "arm64", h.I8MM}, {"sve", "arm64", h.SVE},
 	} {

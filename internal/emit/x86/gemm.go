@@ -32,15 +32,20 @@ const (
 	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, but for numbers
 	// near 0. A step of A is two lanes, its bf16 widened to f32.
 	GemmWide
+	// GemmAMXBF16 and GemmAMXBytes are the sums of GemmBF16 and of GemmBytes by AMX.
+	// The first are in an order of their own: of each chunk the first values of the
+	// lanes and the second ones apart, then both together, then the chunks in order.
+	GemmAMXBF16
+	GemmAMXBytes
 	gemmFormats
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32"}[f]
+	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX"}[f]
 }
 
 // Group is the values of k in a step.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2}[f] }
+func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4}[f] }
 
 // StepA is the bytes of A in a step.
 func (f GemmFormat) StepA() int {
@@ -65,6 +70,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
 	case GemmWide:
 		return isa == asm.AVX512
+	case GemmAMXBF16, GemmAMXBytes:
+		return isa == asm.AVX512 && has.HasAMX()
 	}
 	return true
 }
@@ -76,7 +83,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //	for k = 0 .. K-1:          c += A[r][k] * B[k][j]
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
-// where k counts steps and the products are those of its format. A kernel by
+// where k counts steps and the products are those of its format; kernels by AMX
+// take a multiple of GemmChunk steps. A kernel by
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
@@ -108,9 +116,10 @@ type GemmArgs struct {
 	Beside               uintptr
 	LDBeside             uintptr
 	Part                 uintptr
-	RowPanels            uintptr   // at least 1
-	StepC, RowsC         uintptr   // bytes in C from panel to panel, from row panel to row panel
-	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+	RowPanels            uintptr        // at least 1
+	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
+	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
+	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
 
 	// Where the next panel and the next row panel are, for the kernel alone: at
@@ -141,8 +150,9 @@ const (
 	gemmRows     = 136 // RowPanels
 	gemmStepC    = 144
 	gemmRowsC    = 152
-	gemmMask     = 160
-	gemmFinish   = 192
+	gemmSums     = 160
+	gemmMask     = 168
+	gemmFinish   = 200
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8
@@ -239,7 +249,7 @@ func (g *GemmKernels) Listing() (Listing, error) {
 	if g.Columns {
 		name += ", left operand by columns"
 	}
-	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Columns, g.Tile.fetches(g.ISA))
+	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Columns, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -249,7 +259,7 @@ func (g *GemmKernels) Listing() (Listing, error) {
 
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns, g.Tile.fetches(g.ISA))
+	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,11 @@ type GemmShape struct{ Rows, Cols, Steps int }
 
 // GemmTiles are the candidates for the tile of a product. The first is for
 // products of many rows; it comes first where two are as good.
-func GemmTiles(isa asm.ISA) []GemmTile {
+func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
+	if f.AMX() {
+		// All registers of sums in a square, or in a row where that has all rows.
+		return []GemmTile{{2 * amxRows, 2}, {amxRows, 4}}
+	}
 	if isa == asm.AVX512 {
 		// Few and wide rows for many, for up to 14 rows one pass over B, and one
 		// stream of it where there is hardly more to do than read it.
@@ -55,11 +59,13 @@ func GemmTiles(isa asm.ISA) []GemmTile {
 // fetches tells whether tile kernels fetch the next panel of B into the second
 // cache meanwhile. It pays where B comes from beyond it: in one pass, which is
 // what tall tiles are for; where B is there already the others are as good.
-func (t GemmTile) fetches(isa asm.ISA) bool { return isa == asm.AVX512 && t.Vectors == 2 }
+func (t GemmTile) fetches(isa asm.ISA, f GemmFormat) bool {
+	return isa == asm.AVX512 && !f.AMX() && t.Vectors == 2
+}
 
 // Tile is the candidate that takes the fewest cycles for a product of a format.
 func (c *Core) Tile(isa asm.ISA, f GemmFormat, s GemmShape) GemmTile {
-	all := GemmTiles(isa)
+	all := GemmTiles(isa, f)
 	best, least := all[0], 0.0
 	if len(all) == 1 || s.Rows < 1 || s.Cols < 1 || s.Steps < 1 {
 		return best
@@ -110,7 +116,7 @@ func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float6
 	case t.Vectors == 1:
 		rate = c.OneStream
 	}
-	if t.fetches(isa) && rate < c.FromL2 {
+	if t.fetches(isa, f) && rate < c.FromL2 {
 		rate, shown = rate*fetchedRate, exposedFetched
 	}
 	pass := func(rows int, rate, exposed float64) float64 {
@@ -132,12 +138,15 @@ func (c *Core) compute(isa asm.ISA, f GemmFormat, t GemmTile, rows, vectors, ste
 		if vectors == 0 {
 			return 0
 		}
+		if f.AMX() {
+			return c.amxTile(GemmTile{rows, vectors}, steps)
+		}
 		sums := float64(rows * vectors)
 		step := max(sums/c.Multiplies, float64(rows+vectors)/c.Loads, c.Latency)
 		if f == GemmWide { // its two halves, for which vectors of B are taken apart where others are multiplied
 			step = max(2*(sums+float64(vectors))/c.Multiplies, 2*float64(rows+vectors)/c.Loads, 2*c.Latency)
 		}
-		if t.fetches(isa) {
+		if t.fetches(isa, f) {
 			step *= fetchSlows
 		}
 		const block = 512 // steps that a tile does at once
@@ -148,4 +157,18 @@ func (c *Core) compute(isa asm.ISA, f GemmFormat, t GemmTile, rows, vectors, ste
 		return float64(steps)*step + accumulatorCycles*sums + tileCycles
 	}
 	return float64(vectors/t.Vectors)*tile(t.Vectors) + tile(vectors%t.Vectors)
+}
+
+// amxTile is the cycles of a tile by AMX whose operands are in the first cache. An
+// instruction takes one for each row of A, but ten at least; tiles are loaded line
+// by line.
+func (c *Core) amxTile(t GemmTile, steps int) float64 {
+	const least, start = 10, 60
+	multiply := 0
+	for _, rows := range t.heights() {
+		multiply += t.Vectors * max(rows+1, least)
+	}
+	load := float64(t.Rows+t.Vectors*GemmChunk) / c.Loads
+	chunks := (steps + GemmChunk - 1) / GemmChunk
+	return float64(chunks)*max(float64(multiply), load) + float64(t.Rows*t.Vectors) + start
 }

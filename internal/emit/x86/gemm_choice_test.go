@@ -58,7 +58,7 @@ func TestTileCyclesGrow(t *testing.T) {
 		cpu := cpuid.CPU{Arch: arch}
 		for _, isa := range []asm.ISA{AVX512, AVX2} {
 			core := CoreOf(&cpu, isa)
-			for _, tile := range GemmTiles(isa) {
+			for _, tile := range GemmTiles(isa, GemmF32) {
 				last := 0.0
 				for n := 1; n <= 3000; n = 2*n + 5 {
 					cycles := core.cycles(isa, GemmF32, tile, GemmShape{n, n, n})

@@ -27,7 +27,7 @@ func TestGemmArgs(t *testing.T) {
 		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
-		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Sums": {unsafe.Offsetof(g.Sums), gemmSums}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
 		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "nextBeside": {unsafe.Offsetof(g.nextBeside), gemmNextBeside}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
@@ -51,10 +51,10 @@ func TestGemmArgs(t *testing.T) {
 func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
 	for _, isa := range []ISA{AVX512, AVX2} {
 		for format := range gemmFormats {
-			if isa == AVX2 && (format == GemmBF16 || format == GemmWide) {
+			if isa == AVX2 && (format == GemmBF16 || format == GemmWide || format.AMX()) {
 				continue
 			}
-			for _, tile := range GemmTiles(isa) {
+			for _, tile := range GemmTiles(isa, format) {
 				f(isa, format, tile)
 			}
 		}
@@ -65,7 +65,10 @@ func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
 // and one broadcast a row, and nothing else that touches memory.
 func TestGemmInnerLoop(t *testing.T) {
 	eachTile(func(isa ISA, format GemmFormat, tile GemmTile) {
-		a, err := emitGemmTile(isa, format, tile, false, false, tile.fetches(isa))
+		if format.AMX() {
+			return // TestAMXInnerLoop
+		}
+		a, err := emitGemmTile(isa, format, tile, false, false, tile.fetches(isa, format))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +104,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			want["vpandd"], want["vpslld"] = want["vmovups"], want["vmovups"]
 			delete(want, "vmovups")
 		}
-		if tile.fetches(isa) {
+		if tile.fetches(isa, format) {
 			want["prefetcht1"] = GemmUnroll * tile.Vectors
 			want["add"] += GemmUnroll
 		}
@@ -189,7 +192,7 @@ func TestGemmTiles(t *testing.T) {
 				t.Logf("without %v of %v", format, isa)
 				continue
 			}
-			for _, tile := range GemmTiles(isa) {
+			for _, tile := range GemmTiles(isa, format) {
 				for _, columns := range []bool{false, true} {
 					if columns && format != GemmF32 && format != GemmBF16 {
 						continue
@@ -216,6 +219,9 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 	for rows := 1; rows <= g.Tile.Rows; rows++ {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
+				if g.Format.AMX() {
+					k *= GemmChunk
+				}
 				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 				if g.Format.TakesPart(g.ISA) && !g.Columns {
 					size := 4 / g.Format.Group() // of an element
@@ -252,6 +258,10 @@ func (f GemmFormat) element(rng *rand.Rand, matrix int) uint32 {
 		return small() | small()<<16
 	case f == GemmBF16:
 		return small() << 16
+	case f == GemmAMXBF16 && matrix < 2:
+		return bf16Pair(float32(rng.NormFloat64()), float32(rng.NormFloat64()))
+	case f == GemmAMXBF16:
+		return math.Float32bits(float32(rng.NormFloat64()))
 	case f == GemmWide && matrix == 0: // widened
 		return math.Float32bits(float32(rng.NormFloat64())) &^ 0xFFFF
 	case f == GemmWide && matrix == 1:
@@ -295,7 +305,7 @@ func (f GemmFormat) accumulate(c uint32, a []uint32, b uint32) uint32 {
 
 // sum is C + c.
 func (f GemmFormat) sum(have, c uint32) uint32 {
-	if f == GemmF32 || f == GemmBF16 || f == GemmWide {
+	if f == GemmF32 || f == GemmBF16 || f == GemmWide || f == GemmAMXBF16 {
 		return math.Float32bits(math.Float32frombits(have) + math.Float32frombits(c))
 	}
 	return have + c
@@ -332,6 +342,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	}
 	args.SetK(c.k)
 	args.SetPart(c.part)
+	args.Sums = sumsOf(g.Tile)
 	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
 	if c.again {
 		args.Continue = 1
@@ -363,6 +374,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	for r := range height {
 		for j := range total {
 			sum := uint32(0)
+			var chunk amxChunk
 			for k := range steps {
 				a := make([]uint32, stepA)
 				for i := range a {
@@ -371,7 +383,11 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 				if c.columns {
 					a[0] = f[0][k*height+r]
 				}
-				sum = g.Format.accumulate(sum, a, f[1][bAt(k, j)])
+				if g.Format == GemmAMXBF16 {
+					sum = chunk.add(sum, k, a[0], f[1][bAt(k, j)])
+				} else {
+					sum = g.Format.accumulate(sum, a, f[1][bAt(k, j)])
+				}
 			}
 			if c.again {
 				sum = g.Format.sum(f[2][r*total+j], sum)

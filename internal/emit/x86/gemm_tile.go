@@ -50,7 +50,7 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, 
 	}
 	t.broadcast, t.multiply, t.add = format.ops()
 	t.bytes = t.Length().Bytes()
-	if tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases) {
+	if format.AMX() && (isa != asm.AVX512 || !tile.fitsAMX()) || !format.AMX() && (tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases)) {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
 	if columns && format != GemmF32 && format != GemmBF16 {
@@ -70,6 +70,10 @@ func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
 		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
 	case GemmWords:
 		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
+	case GemmAMXBF16:
+		return 0, asm.TDPBF16PS, asm.VADDPS
+	case GemmAMXBytes:
+		return 0, asm.TDPBUSD, asm.VPADDD
 	}
 	return asm.VBROADCASTSS, asm.VFMADD231PS, asm.VADDPS
 }
@@ -117,17 +121,27 @@ func (t *tileGen) x(i int) asm.V {
 
 func (t *tileGen) kernel() {
 	t.copyArgs([][2]int{{gemmDownA, gemmA}, {gemmDownC, gemmC}, {gemmDownAhead, gemmAhead}, {gemmDownBeside, gemmBeside}, {gemmDownLeft, gemmRows}, {gemmFinish + finishDown, gemmFinish + finishRow}})
+	if t.format.AMX() {
+		t.configure()
+	}
 	rows := t.Here()
 	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
 	panel := t.Here()
-	t.start()
-	t.operands()
-	t.steps(gemmBlocks, GemmUnroll)
-	t.steps(gemmRest, 1)
-	if t.format.TakesPart(t.ISA) {
-		t.part()
+	if t.format.AMX() {
+		t.fetchAhead()
+		t.amxOperands()
+		t.amxSteps()
+		t.amxFinish()
+	} else {
+		t.start()
+		t.operands()
+		t.steps(gemmBlocks, GemmUnroll)
+		t.steps(gemmRest, 1)
+		if t.format.TakesPart(t.ISA) {
+			t.part()
+		}
+		t.finish()
 	}
-	t.finish()
 	t.handOver()
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmStepC))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), gCount)
@@ -136,6 +150,9 @@ func (t *tileGen) kernel() {
 	t.nextRows()
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmDownLeft), asm.Imm(1))
 	t.J(asm.NE, rows)
+	if t.format.AMX() {
+		t.Op(asm.TILERELEASE)
+	}
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
 }

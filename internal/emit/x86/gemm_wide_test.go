@@ -15,7 +15,7 @@ func TestGemmWideBits(t *testing.T) {
 	if !HasGemm(AVX512, GemmBF16, &host.Features) {
 		t.Skip("no VDPBF16PS")
 	}
-	tile := GemmTiles(AVX512)[0]
+	tile := GemmTiles(AVX512, GemmWide)[0]
 	const steps, vectors = 37, 1
 	rng := rand.New(rand.NewPCG(5, 6))
 	a, wide := make([]uint32, tile.Rows*steps), make([]uint32, 2*tile.Rows*steps)

@@ -12,10 +12,10 @@ import (
 // Sums of bytes wrap, wherever in a call they leave s32: the instruction that
 // stops at the ends is one letter away.
 func TestByteSumsWrap(t *testing.T) {
-	const steps = 1<<31/(4*255*127) + 9
+	const steps = (1<<31/(4*255*127)/GemmChunk + 1) * GemmChunk
 	host := cpuid.Host()
 	eachISA(t, func(t *testing.T, isa ISA) {
-		for _, format := range []GemmFormat{GemmBytes, GemmWords} {
+		for _, format := range []GemmFormat{GemmBytes, GemmWords, GemmAMXBytes} {
 			if !HasGemm(isa, format, &host.Features) {
 				t.Logf("without %v of %v", format, isa)
 				continue
@@ -41,7 +41,7 @@ func TestByteSumsWrap(t *testing.T) {
 				}
 			}
 			args := GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]), Ahead: uintptr(unsafe.Pointer(&c[0])),
-				LDB: uintptr(4 * lanes), Panels: 1, RowPanels: 1}
+				LDB: uintptr(4 * lanes), Panels: 1, RowPanels: 1, LDC: uintptr(4 * lanes)}
 			args.SetK(steps)
 			jit.Call(code.Entry(g.Full[1]), unsafe.Pointer(&args))
 			for lane := range lanes {

@@ -1,0 +1,198 @@
+package x86
+
+import "github.com/sinterml/sinter/internal/emit/x86/asm"
+
+// This file emits tile kernels that multiply by AMX: up to four blocks of 16 x 16
+// sums, one or two of A and what registers are left of B. A chunk is the
+// GemmChunk K steps that one instruction takes.
+
+// GemmChunk is the number of K steps of an AMX instruction: rows of a tile of B,
+// which is 1 KB of a packed panel, and 64 bytes of a row of A.
+const GemmChunk = 16
+
+const (
+	amxRows  = 16 // of a tile register
+	amxBytes = 64 // of one of its rows
+	amxTiles = 8
+)
+
+// Registers beside those of every tile kernel.
+const (
+	gLine  = asm.R14 // 64: from row to row of B
+	gLower = asm.R11 // rows of A from the 17th on
+)
+
+// amxVectorB are the bases of vectors of B.
+var amxVectorB = [...]asm.R{gB, gVectorB, gVectorB3, gLDB}
+
+// AMX tells whether the format's kernels multiply by AMX: they take whole chunks
+// of K steps, packed B, and Sums.
+func (f GemmFormat) AMX() bool { return f == GemmAMXBF16 || f == GemmAMXBytes }
+
+// heights are the rows of the tile's blocks, one below the other.
+func (t GemmTile) heights() []int {
+	if t.Rows <= amxRows {
+		return []int{t.Rows}
+	}
+	return []int{amxRows, t.Rows - amxRows}
+}
+
+// fitsAMX tells whether sums, A and at least one vector of B have registers.
+func (t GemmTile) fitsAMX() bool {
+	return t.Rows >= 1 && t.Rows <= 2*amxRows && t.Vectors >= 1 && t.Vectors <= len(amxVectorB) && len(t.heights())*(t.Vectors+1) < amxTiles
+}
+
+// amxSum is the register of block i, vector v.
+func (t *tileGen) amxSum(i, v int) asm.T { return asm.T(i*t.tile.Vectors + v) }
+
+// amxA is the register for rows of block i of A.
+func (t *tileGen) amxA(i int) asm.T {
+	return asm.T(len(t.tile.heights())*t.tile.Vectors + i)
+}
+
+// amxB is the register for vector v of B: those that are left take turns.
+func (t *tileGen) amxB(v int) asm.T {
+	first := len(t.tile.heights()) * (t.tile.Vectors + 1)
+	return asm.T(first + v%(amxTiles-first))
+}
+
+// configure gives the registers their sizes. See "Intel AMX: tile configuration"
+// in volume 1 of Intel's manual: a palette, bytes of a row by register from byte
+// 16 on, rows from byte 48 on.
+func (t *tileGen) configure() {
+	const palette, widths, rows = 1, 16, 48
+	config := make([]byte, 64)
+	config[0] = palette
+	heights := t.tile.heights()
+	set := func(r asm.T, height int) { config[widths+2*int(r)], config[rows+int(r)] = amxBytes, byte(height) }
+	for i, h := range heights {
+		set(t.amxA(i), h)
+		for v := range t.tile.Vectors {
+			set(t.amxSum(i, v), h)
+			set(t.amxB(v), GemmChunk)
+		}
+	}
+	t.Op(asm.LDTILECFG, t.Vec(config))
+	t.Op(asm.MOV, gLine, asm.Imm(amxBytes))
+}
+
+// amxOperands points to the start of A and of this panel of B.
+func (t *tileGen) amxOperands() {
+	t.Op(asm.MOV, gLDA, asm.Ptr(gArgs, gemmLDA))
+	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
+	if len(t.tile.heights()) > 1 {
+		t.Op(asm.IMUL, gLower, gLDA, asm.Imm(amxRows))
+		t.Op(asm.ADD, gLower, gBases[0])
+	}
+	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmVectorB))
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
+	for v := 1; v < t.tile.Vectors; v++ {
+		t.Op(asm.LEA, amxVectorB[v], asm.Idx(amxVectorB[v-1], gPitch, 1, 0))
+	}
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
+	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
+}
+
+// amxSteps adds the products of all chunks.
+func (t *tileGen) amxSteps() {
+	for i := range t.tile.heights() {
+		for v := range t.tile.Vectors {
+			t.Op(asm.TILEZERO, t.amxSum(i, v))
+		}
+	}
+	done := t.NewLabel()
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmBlocks))
+	t.Op(asm.SHR, gCount, asm.Imm(2)) // of GemmUnroll steps each
+	t.J(asm.EQ, done)
+	t.Align(32)
+	again := t.Here()
+	bases := []asm.R{gBases[0], gLower}[:len(t.tile.heights())]
+	loadA := func(i int) { t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(bases[i], gLDA, 1, 0)) }
+	multiply := func(i, v int) { t.Op(t.multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v)) }
+	for v := range t.tile.Vectors {
+		t.Op(asm.TILELOADD, t.amxB(v), asm.Idx(amxVectorB[v], gLine, 1, 0))
+		if v == 0 {
+			loadA(0)
+		}
+		multiply(0, v)
+	}
+	if len(bases) > 1 {
+		loadA(1)
+		for v := range t.tile.Vectors {
+			multiply(1, v)
+		}
+	}
+	for _, base := range bases {
+		t.Op(asm.ADD, base, asm.Imm(amxBytes))
+	}
+	for v := range t.tile.Vectors {
+		t.Op(asm.ADD, amxVectorB[v], asm.Imm(GemmChunk*amxBytes))
+	}
+	t.Op(asm.SUB, gCount, asm.Imm(1))
+	t.J(asm.NE, again)
+	t.Bind(done)
+}
+
+// amxFinish stores the sums: where they are the first and no lane is masked, as
+// they are, else by way of Sums.
+func (t *tileGen) amxFinish() {
+	fresh, done := t.NewLabel(), t.NewLabel()
+	if !t.tail {
+		t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+		t.J(asm.EQ, fresh)
+	}
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
+	t.amxStore(gB)
+	t.mergeSums()
+	if !t.tail {
+		t.Jmp(done)
+		t.Bind(fresh)
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextC))
+		t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
+		t.amxStore(gB)
+		t.Bind(done)
+	}
+}
+
+// amxStore stores the sums from an address on, gPitch from row to row.
+func (t *tileGen) amxStore(to asm.R) {
+	for i := range t.tile.heights() {
+		if i > 0 {
+			t.Op(asm.IMUL, gCount, gPitch, asm.Imm(amxRows))
+			t.Op(asm.ADD, to, gCount)
+		}
+		for v := range t.tile.Vectors {
+			t.Op(asm.TILESTORED, asm.Idx(to, gPitch, 1, v*amxBytes), t.amxSum(i, v))
+		}
+	}
+}
+
+// mergeSums copies Sums to C, or adds them to what is there.
+func (t *tileGen) mergeSums() {
+	fresh, done := t.NewLabel(), t.NewLabel()
+	if t.tail {
+		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
+		t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+		t.J(asm.EQ, fresh)
+	}
+	const sum, before = asm.V(0), asm.V(1)
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	at := func(r, v int) asm.M { return asm.Ptr(gB, r*t.width()+v*amxBytes) }
+	t.eachRow(func(r, v int) {
+		t.Op(asm.VMOVUPS, sum, at(r, v))
+		t.load(before, t.cell(v), v)
+		t.Op(t.add, sum, before, sum)
+		t.store(t.cell(v), sum, v)
+	})
+	if t.tail {
+		t.Jmp(done)
+		t.Bind(fresh)
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.eachRow(func(r, v int) {
+			t.Op(asm.VMOVUPS, sum, at(r, v))
+			t.store(t.cell(v), sum, v)
+		})
+		t.Bind(done)
+	}
+}
