@@ -118,7 +118,7 @@ func OpenWith(name string, o DeviceOptions) (*Device, error) {
 
 // CPUOptions configure a device on the processor.
 type CPUOptions struct {
-	// ISA is "avx512", "avx2", "neon" or "generic"; "" is the best that the processor
+	// ISA is "amx", "avx512", "avx2", "neon" or "generic"; "" is the best that the processor
 	// and the operating system have.
 	ISA     string
 	Threads int // a run uses at most so many; 0: GOMAXPROCS at the time

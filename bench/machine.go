@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
@@ -34,6 +35,7 @@ func ThisMachine() Machine {
 
 // The instruction sets, as rows name them.
 const (
+	AMX     = "amx" // avx512, with products of bf16 and of bytes by tiles
 	AVX512  = "avx512"
 	AVX2    = "avx2"
 	Generic = "generic" // Go code
@@ -43,6 +45,9 @@ const (
 func ISAs() []string {
 	var all []string
 	if host := cpuid.Host(); jit.Available() {
+		if host.HasAMX() {
+			all = append(all, AMX)
+		}
 		if host.HasAVX512() {
 			all = append(all, AVX512)
 		}
@@ -51,4 +56,10 @@ func ISAs() []string {
 		}
 	}
 	return append(all, Generic)
+}
+
+// Target is the assembler's name for an instruction set that has machine code.
+func Target(isa string) (target asm.ISA, ok bool) {
+	target, ok = map[string]asm.ISA{AMX: asm.AVX512, AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
+	return target, ok
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86"
-	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
@@ -29,14 +28,14 @@ const burstRounds = 1000
 // there: bf16 and int8 stand for the instructions for pairs of bf16, where a
 // processor has them and they pay, and for bytes; all else for f32.
 func NewPeak(isa, dtype string) (*Peak, error) {
-	target, ok := map[string]asm.ISA{AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
+	target, ok := Target(isa)
 	if !ok {
 		if isa != Generic {
 			return nil, fmt.Errorf("bench: no peak is known for the instruction set %q", isa)
 		}
 		return &Peak{flops: scalarRounds * scalarFlops}, nil
 	}
-	text, flops, err := x86.PeakLoop(target, Format(target, dtype))
+	text, flops, err := x86.PeakLoop(target, Format(isa, dtype))
 	if err != nil {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
@@ -49,11 +48,19 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 
 // Format is what a product of a dtype with a weight is multiplied as, by code
 // for an instruction set.
-func Format(isa asm.ISA, dtype string) x86.GemmFormat {
+func Format(isa, dtype string) x86.GemmFormat {
+	target, ok := Target(isa)
 	host := cpuid.Host()
-	has := func(f x86.GemmFormat) bool { return x86.HasGemm(isa, f, &host.Features) }
+	if isa != AMX {
+		host.AMXTile = false
+	}
+	has := func(f x86.GemmFormat) bool { return ok && x86.HasGemm(target, f, &host.Features) }
 	switch {
-	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16): // weights are unpacked to it
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmAMXBF16): // weights are unpacked to it
+		return x86.GemmAMXBF16
+	case dtype == "int8" && has(x86.GemmAMXBytes):
+		return x86.GemmAMXBytes
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16):
 		if host.SlowBF16() {
 			return x86.GemmWide
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
@@ -61,8 +60,7 @@ func NewStream(read, written int) (*Stream, error) {
 
 // emit makes the loops in the widest vectors there are.
 func (s *Stream) emit() error {
-	isa := ISAs()[0]
-	target, ok := map[string]asm.ISA{AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
+	target, ok := Target(ISAs()[0])
 	if !ok {
 		return nil
 	}

@@ -26,16 +26,10 @@ const (
 	tileDriver = "tile"
 )
 
-// tileTarget is the assembler's name for an instruction set with tiles.
-func tileTarget(isa string) (asm.ISA, bool) {
-	target, ok := map[string]asm.ISA{bench.AVX512: asm.AVX512, bench.AVX2: asm.AVX2}[isa]
-	return target, ok
-}
-
 // assertTiles compares the candidates of one shape, and returns an error that
 // names it if the choice is too slow.
 func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype string) error {
-	target, ok := tileTarget(isa)
+	target, ok := bench.Target(isa)
 	if !ok {
 		return nil
 	}
@@ -43,11 +37,11 @@ func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype stri
 		b.late++
 		return nil
 	}
-	tiles := x86.GemmTiles(target)
 	o := gemmOperands(s, dtype)
 	host := cpuid.Host()
 	core := x86.CoreOf(&host, target)
-	format := bench.Format(target, dtype)
+	format := bench.Format(isa, dtype)
+	tiles := x86.GemmTiles(target, format)
 	steps := (s.k + format.Group() - 1) / format.Group()
 	chosen := slices.Index(tiles, core.Tile(target, format, x86.GemmShape{Rows: s.m, Cols: s.n, Steps: steps}))
 	var ratios []float64

@@ -80,10 +80,12 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		}
 		return &attentionLoops{work: t, loops: code}, nil
 	}
-	format, kernels := tileFormat(t.Format(), c.isa, &c.device.has)
-	tile := x86.GemmTiles(c.isa)[0]
+	has := c.device.has
+	has.AMXTile = false
+	format, kernels := tileFormat(t.Format(), c.isa, &has)
+	tile := x86.GemmTiles(c.isa, kernels)[0]
 	if kernels == x86.GemmBF16 && c.device.widens {
-		kernels, tile = x86.GemmWide, x86.GemmTiles(c.isa)[1] // more rows share the widening of keys and values
+		kernels, tile = x86.GemmWide, x86.GemmTiles(c.isa, x86.GemmWide)[1] // more rows share the widening of keys and values
 	}
 	tiles, err := tileKind{isa: c.isa, format: kernels}.set(tile)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // the peak loop's in the same format, each round measured beside it; the medians
 // of the rounds.
 func BenchmarkAttention(b *testing.B) {
-	for _, isa := range []ISA{AVX512, AVX2} {
+	for _, isa := range []ISA{AMX, AVX512, AVX2} {
 		d, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			b.Logf("without %v: %v", isa, err)

@@ -42,7 +42,7 @@ func compileGradient(c *compiler, t *template.AttentionGrad) (kernel, error) {
 	}
 	k := &gradientKernel{work: t}
 	var err error
-	tile := x86.GemmTiles(c.isa)[0]
+	tile := x86.GemmTiles(c.isa, x86.GemmF32)[0]
 	if k.rows, err = (tileKind{isa: c.isa}).set(tile); err != nil {
 		return nil, err
 	}

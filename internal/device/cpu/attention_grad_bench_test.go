@@ -12,7 +12,7 @@ import (
 // that are visible alone, and its share of the peak loop's; the medians of the
 // rounds. The shapes are those of the GPTs that bench train runs, and a long one.
 func BenchmarkAttentionGrad(b *testing.B) {
-	for _, isa := range []ISA{AVX512, AVX2} {
+	for _, isa := range []ISA{AMX, AVX512, AVX2} {
 		d, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			b.Logf("without %v: %v", isa, err)

@@ -12,7 +12,7 @@ import (
 // has, optimised and with every pass off; with -short on the best and on none,
 // optimised.
 func TestConformance(t *testing.T) {
-	sets := []cpu.ISA{cpu.AVX512, cpu.AVX2, cpu.NEON, cpu.Generic}
+	sets := []cpu.ISA{cpu.AMX, cpu.AVX512, cpu.AVX2, cpu.NEON, cpu.Generic}
 	passes := map[string][]string{"optimised": nil, "plain": {"all"}}
 	if testing.Short() {
 		sets = []cpu.ISA{cpu.Best, cpu.Generic}

@@ -19,7 +19,7 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for isa, feature := range map[ISA]string{AVX512: "avx512f", AVX2: "avx2"} {
+	for isa, feature := range map[ISA]string{AMX: "amxtile", AVX512: "avx512f", AVX2: "avx2"} {
 		if d.ISA() == isa && !slices.Contains(p.Features, feature) {
 			t.Errorf("runs %v without %s: %v", isa, feature, p.Features)
 		}

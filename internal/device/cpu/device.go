@@ -26,9 +26,10 @@ const (
 	AVX2
 	AVX512
 	NEON
+	AMX // AVX512, with products of bf16 and of bytes by tiles
 )
 
-var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon"}
+var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon", "amx"}
 
 func (i ISA) String() string { return isaNames[i] }
 
@@ -39,7 +40,7 @@ func ParseISA(s string) (ISA, error) {
 			return ISA(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown instruction set %q: one of avx512, avx2, neon, generic", s)
+	return 0, fmt.Errorf("unknown instruction set %q: one of amx, avx512, avx2, neon, generic", s)
 }
 
 // Options configure a device. The zero value is the best instruction set and
@@ -80,10 +81,13 @@ func New(o Options) (*Device, error) {
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]
-	case o.ISA > NEON:
+	case o.ISA > AMX:
 		return nil, fmt.Errorf("cpu: no instruction set %d", o.ISA)
 	case !slices.Contains(have, o.ISA):
 		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, have[0])
+	}
+	if d.isa != AMX {
+		d.has.AMXTile = false
 	}
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
@@ -96,6 +100,8 @@ func New(o Options) (*Device, error) {
 func instructionSets(host *cpuid.CPU) []ISA {
 	switch {
 	case !jit.Available():
+	case host.HasAMX():
+		return []ISA{AMX, AVX512, AVX2, Generic}
 	case host.HasAVX512():
 		return []ISA{AVX512, AVX2, Generic}
 	case host.HasAVX2():
@@ -111,7 +117,7 @@ func (d *Device) ISA() ISA { return d.isa }
 
 // target is the x86 assembler's name for the instruction set.
 func (d *Device) target() x86.ISA {
-	if d.isa == AVX512 {
+	if d.isa == AVX512 || d.isa == AMX {
 		return x86.AVX512
 	}
 	return x86.AVX2

@@ -65,7 +65,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 			return nil, err
 		}
 	}
-	k.constY = newConstY(g, fmt.Sprint(format.Group()))
+	k.constY = newConstY(g, fmt.Sprint(cutOf(lanes)))
 	return k, nil
 }
 
@@ -91,7 +91,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
 		k.tiles.columns = true
-	case g.TurnedX() && k.format != template.Bytes:
+	case g.TurnedX() && k.format != template.Bytes && !k.tiles.format.AMX():
 		k.tiles.columns = true
 		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
 			return err

@@ -109,7 +109,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 		}
 		tiles[d.tile(k.tiles, gemmSize{1, int(high), cols, depth}, k.format.Group())] = true
 	} else {
-		for _, t := range x86.GemmTiles(k.tiles.isa) {
+		for _, t := range x86.GemmTiles(k.tiles.isa, k.tiles.format) {
 			tiles[t] = true
 		}
 	}
@@ -122,7 +122,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 }
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
-	return planGemm(size, s.kernel.format.Group(), s.tiles.lanes, s.tiles.Tile, workers, ownB)
+	return planGemm(size, cutOf(s.tiles.Format), s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
 // strides evaluates those of operands that may be used in place.
@@ -142,7 +142,7 @@ func (s *gemmStep) strides() (err error) {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
 		s.copyX = !s.tiles.Columns && collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
-		s.copyX = s.copyX || s.k%s.group != 0 && !s.partX // not to read behind the matrix
+		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
 	}
 	s.copyX = s.copyX || s.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {
@@ -219,6 +219,7 @@ func (s *gemmStep) memory(r *binding) error {
 	}
 	b := room(packB, slots*s.slotBytes())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)
+	sums := room(s.tiles.Format.AMX(), 4*tile.Rows*s.width)
 	calls := []struct {
 		part *part
 		used bool
@@ -244,6 +245,7 @@ func (s *gemmStep) memory(r *binding) error {
 		w := &s.workers[i]
 		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
 		w.narrow = unsafe.Add(own[i], narrow)
+		w.args.Sums = unsafe.Add(own[i], sums)
 		if packB && keep {
 			w.packed.have = make([]bool, slots)
 		}

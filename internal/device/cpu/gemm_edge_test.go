@@ -192,7 +192,7 @@ func TestGemmPlan(t *testing.T) {
 	for range 300 {
 		s := gemmSize{1 + rng.IntN(4), 1 + rng.IntN(300), 1 + rng.IntN(500), rng.IntN(3000)}
 		tile := x86.GemmTile{Rows: 1 + rng.IntN(14), Vectors: 1 + rng.IntN(4)}
-		p := planGemm(s, []int{1, 2, 4}[rng.IntN(3)], 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
+		p := planGemm(s, []kCut{cutOf(x86.GemmF32), cutOf(x86.GemmBF16), cutOf(x86.GemmBytes), cutOf(x86.GemmAMXBytes)}[rng.IntN(4)], 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
 		seen := map[[3]int]int{}
 		for task := range p.tasks() {
 			a := p.area(task)

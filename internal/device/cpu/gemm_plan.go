@@ -12,8 +12,8 @@ type gemmSize struct{ batch, rows, cols, k int }
 // element is the sum that template.Gemm describes, whoever computes it.
 type gemmPlan struct {
 	gemmSize
-	group int // values of k in a step, which is a lane of 32 bits
-	steps int // of k
+	kCut
+	steps int // of k, with those that fill up the last chunk
 	lanes int // of a vector
 	width int // columns of a panel of B
 
@@ -31,6 +31,37 @@ type gemmPlan struct {
 	blockPanels, blockRows int
 }
 
+// kCut says how k is cut.
+type kCut struct {
+	group int // values of k in a step, which is a lane of 32 bits
+	chunk int // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
+	block int // steps whose products are one sum from zero
+}
+
+// amxBlock is the block of products by AMX: so short that the rows of a tile stay
+// in the first cache beside what passes of B.
+const amxBlock = 256
+
+// cutOf is how tile kernels of a format want k to be cut.
+func cutOf(f x86.GemmFormat) kCut {
+	if f.AMX() {
+		return kCut{f.Group(), x86.GemmChunk, amxBlock}
+	}
+	return kCut{f.Group(), 1, template.SumBlock}
+}
+
+// amxFaster is how much more work than by vectors is done in the same time, at
+// least.
+const amxFaster = 6
+
+// work scales limits that stand for a time.
+func (c kCut) work(steps int) int {
+	if c.chunk > 1 {
+		return amxFaster * steps
+	}
+	return steps
+}
+
 // Sizes of blocks; BenchmarkGemm reports what they reach.
 const (
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
@@ -45,15 +76,15 @@ const (
 
 // planGemm cuts a product for a number of workers. ownB tells that each task
 // packs the part of B that it needs.
-func planGemm(s gemmSize, group, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
-	p := gemmPlan{gemmSize: s, group: group, steps: ceilDiv(s.k, group), lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
+func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, ownB bool) gemmPlan {
+	p := gemmPlan{gemmSize: s, kCut: cut, steps: ceilDiv(s.k, cut.group*cut.chunk) * cut.chunk, lanes: lanes, width: lanes * tile.Vectors, batchPart: 1, rowParts: 1, cParts: 1}
 	p.rowPanels = ceilDiv(s.rows, tile.Rows)
 	p.panels = ceilDiv(s.cols, p.width)
-	p.kBlocks = max(1, ceilDiv(p.steps, template.SumBlock))
+	p.kBlocks = max(1, ceilDiv(p.steps, p.kCut.block))
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
-	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, template.SumBlock)))))
+	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
 	p.blockRows = max(1, partialRows/tile.Rows)
 	p.split(workers, ownB)
@@ -68,7 +99,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		return
 	}
 	work := float64(p.batch) * float64(max(p.rows, memoryRows)) * float64(p.cols) * float64(max(p.steps, 1))
-	want := int(min(work/minTaskWork, float64(workers*tasksPerThread)))
+	want := int(min(work/float64(p.work(minTaskWork)), float64(workers*tasksPerThread)))
 	if p.batch >= want {
 		p.batchPart = max(1, p.batch/max(want, 1))
 		return
@@ -148,10 +179,10 @@ func (p *gemmPlan) sameHeight(panel, end int) int {
 }
 
 // kStart is the first step of a block of k.
-func (p *gemmPlan) kStart(block int) int { return min(p.steps, block*template.SumBlock) }
+func (p *gemmPlan) kStart(block int) int { return min(p.steps, block*p.kCut.block) }
 
 // maxK is at least the steps of every block of k.
-func (p *gemmPlan) maxK() int { return min(p.steps, template.SumBlock) + x86.GemmUnroll }
+func (p *gemmPlan) maxK() int { return min(p.steps, p.kCut.block) + x86.GemmUnroll }
 
 // values are the k of steps k0 to k1.
 func (p *gemmPlan) values(k0, k1 int) (first, end int) {

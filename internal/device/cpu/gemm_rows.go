@@ -48,7 +48,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		if tiles.Format == x86.GemmWords {
 			widenBytes(to, row)
 		} else {
-			copy(to, row) // behind a part of a step lie bytes, which B's zeros cancel
+			clear(to[copy(to, row):])
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
 	return c.run(0, ceilDiv(stride, template.TurnedRows))
 }
 
-// packRows runs the part that writes rows of X, and fills up the last step.
+// packRows runs the part that writes rows of X, and fills up the last chunk.
 func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first, end int) error {
 	size := 4 / s.group // of an element
 	if s.tiles.Format == x86.GemmWide {
@@ -84,11 +84,12 @@ func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first
 	c.set(template.EndK, end)
 	c.set(template.Stride, 4*s.strideA/size)
 	c.panel(to, 4*s.tiles.Tile.Rows*s.strideA)
-	if err := c.run(r0, r1); err != nil || (end-first)%s.group == 0 {
+	whole := s.group * s.chunk
+	if err := c.run(r0, r1); err != nil || (end-first)%whole == 0 {
 		return err
 	}
 	for r := range r1 - r0 {
-		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), size*s.group*ceilDiv(end-first, s.group))
+		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), size*whole*ceilDiv(end-first, whole))
 		clear(row[(end-first)*size:])
 	}
 	return nil

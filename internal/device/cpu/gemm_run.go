@@ -131,7 +131,7 @@ func (s *gemmStep) together(i int, b area, steps int) int {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
-	most := callSteps / (height * s.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
+	most := s.work(callSteps) / (height * s.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
 	if turned {
 		most = min(most, maxTurned/height)
 	}

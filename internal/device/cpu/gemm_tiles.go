@@ -50,6 +50,10 @@ func (k tileKind) set(tile x86.GemmTile) (*tileSet, error) {
 // format they are packed in: Single where there are no kernels for it.
 func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.Format, x86.GemmFormat) {
 	switch {
+	case f == template.Bytes && x86.HasGemm(isa, x86.GemmAMXBytes, has):
+		return f, x86.GemmAMXBytes
+	case f == template.BF16 && x86.HasGemm(isa, x86.GemmAMXBF16, has):
+		return f, x86.GemmAMXBF16
 	case f == template.Bytes && x86.HasGemm(isa, x86.GemmBytes, has):
 		return f, x86.GemmBytes
 	case f == template.Bytes:

@@ -230,6 +230,7 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, err error) {
 func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col0, col1 int, to unsafe.Pointer, room int) error {
 	k0, k1 := s.kStart(block), s.kStart(block+1)
 	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
+	s.fillUp(to, end-first, k0, k1)
 	c.set(template.AtBatch, batch)
 	c.set(template.EndK, k1)
 	// run is the part for panels from p on and steps from k on.
@@ -258,6 +259,18 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 		}
 	}
 	return nil
+}
+
+// fillUp clears the steps of panels that stand behind the last k.
+func (s *gemmStep) fillUp(to unsafe.Pointer, panels, k0, k1 int) {
+	behind := max(k0, ceilDiv(s.k, s.group))
+	if behind >= k1 {
+		return
+	}
+	for p := range panels {
+		at := 4 * x86.PackedCols * (p*(k1-k0) + behind - k0)
+		clear(unsafe.Slice((*byte)(unsafe.Add(to, at)), 4*x86.PackedCols*(k1-behind)))
+	}
 }
 
 // turnPanel packs one panel of B that lies by columns, cols x ks lanes, both at

@@ -42,7 +42,7 @@ func columnSum(rows, cols, axis int) string {
 // on one and on two threads, as a share of a loop that only reads, on one
 // thread. They take turns; medians of the rounds.
 func BenchmarkReductions(b *testing.B) {
-	for _, isa := range []ISA{AVX512, AVX2} {
+	for _, isa := range []ISA{AMX, AVX512, AVX2} {
 		var devices []*Device
 		for threads := 1; threads <= 2; threads++ {
 			d, err := New(Options{ISA: isa, Threads: threads})

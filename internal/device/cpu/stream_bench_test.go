@@ -110,7 +110,7 @@ return %%14
 // of the faster of a copy with plain and one with streaming stores. They take
 // turns; medians of the rounds.
 func BenchmarkStreaming(b *testing.B) {
-	for _, isa := range []ISA{AVX512, AVX2} {
+	for _, isa := range []ISA{AMX, AVX512, AVX2} {
 		d, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			b.Logf("without %v: %v", isa, err)

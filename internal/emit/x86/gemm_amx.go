@@ -73,11 +73,12 @@ func (t *tileGen) configure() {
 		}
 	}
 	t.Op(asm.LDTILECFG, t.Vec(config))
-	t.Op(asm.MOV, gLine, asm.Imm(amxBytes))
 }
 
-// amxOperands points to the start of A and of this panel of B.
+// amxOperands points to the start of A and of this panel of B. Tiles keep what
+// configure gave them; what was in registers before may be gone.
 func (t *tileGen) amxOperands() {
+	t.Op(asm.MOV, gLine, asm.Imm(amxBytes))
 	t.Op(asm.MOV, gLDA, asm.Ptr(gArgs, gemmLDA))
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	if len(t.tile.heights()) > 1 {

@@ -7,6 +7,9 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // operations of a round, a multiply and an add counted apart. It bounds what a
 // matrix product can reach.
 func PeakLoop(isa asm.ISA, format GemmFormat) (code []byte, ops int, err error) {
+	if format.AMX() {
+		return amxPeakLoop(format)
+	}
 	a := asm.New(isa)
 	chains := 24 // latency times throughput is at most 8 on processors so far; more hide jitter
 	if isa == asm.AVX2 {
@@ -45,4 +48,30 @@ func PeakLoop(isa asm.ISA, format GemmFormat) (code []byte, ops int, err error) 
 		group /= 2
 	}
 	return code, unroll * chains * GemmLanes(isa) * group * 2, err
+}
+
+// amxPeakLoop is PeakLoop by AMX: all sums that registers hold, of operands that
+// stay in theirs.
+func amxPeakLoop(format GemmFormat) (code []byte, ops int, err error) {
+	tile := GemmTiles(asm.AVX512, format)[0]
+	t := &tileGen{Asm: asm.New(asm.AVX512), format: format, tile: tile}
+	_, multiply, _ := format.ops()
+	t.configure()
+	const unroll = 8
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, 0))
+	t.Align(64)
+	again := t.Here()
+	for range unroll {
+		for i := range tile.heights() {
+			for v := range tile.Vectors {
+				t.Op(multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v))
+			}
+		}
+	}
+	t.Op(asm.SUB, gCount, asm.Imm(1))
+	t.J(asm.NE, again)
+	t.Op(asm.TILERELEASE)
+	t.Op(asm.RET)
+	code, err = t.Finish()
+	return code, unroll * tile.Rows * tile.Vectors * GemmLanes(asm.AVX512) * GemmChunk * format.Group() * 2, err
 }
