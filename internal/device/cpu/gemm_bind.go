@@ -140,7 +140,7 @@ func (s *gemmStep) strides() (err error) {
 	if k.packX == nil {
 		both(k.x, &s.rowX, &s.colX)
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !s.tiles.Columns && collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.copyX = !s.tiles.Columns && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
 	}
@@ -184,6 +184,15 @@ func collides(stride, rows int) bool {
 	}
 	low := stride & -stride // rows meet again after pageBytes/low of them
 	return rows*min(low, pageBytes) > ways*pageBytes
+}
+
+// collides is the same for rows of a tile. Processors with AMX have twice as many
+// ways.
+func (s *gemmStep) collides(stride, rows int) bool {
+	if s.tiles.Format.AMX() {
+		rows /= 2
+	}
+	return collides(stride, rows)
 }
 
 // memory gives each worker its panels.

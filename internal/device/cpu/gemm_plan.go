@@ -40,7 +40,7 @@ type kCut struct {
 
 // amxBlock is the block of products by AMX: so short that the rows of a tile stay
 // in the first cache beside what passes of B.
-const amxBlock = 256
+const amxBlock = 192
 
 // cutOf is how tile kernels of a format want k to be cut.
 func cutOf(f x86.GemmFormat) kCut {
@@ -87,6 +87,10 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
 	p.blockRows = max(1, partialRows/tile.Rows)
+	if p.chunk > 1 {
+		p.kCut.block = max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk) // as even as can be
+		p.blockRows = 1 // sums of a row panel stay near, and B comes from the second cache as fast as it is multiplied
+	}
 	p.split(workers, ownB)
 	return p
 }

@@ -83,8 +83,9 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //	for k = 0 .. K-1:          c += A[r][k] * B[k][j]
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
-// where k counts steps and the products are those of its format; kernels by AMX
-// take a multiple of GemmChunk steps. A kernel by
+// where k counts steps and the products are those of its format. Kernels by AMX
+// take a multiple of GemmChunk steps and begin with c = C[r][j] instead, so that
+// where k is cut changes no bit. A kernel by
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
@@ -119,6 +120,7 @@ type GemmArgs struct {
 	RowPanels            uintptr        // at least 1
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
+	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel
 	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
 
@@ -126,6 +128,7 @@ type GemmArgs struct {
 	// last behind what the pointers above point to.
 	nextB, nextC, nextAhead, nextBeside, panels   uintptr
 	rowsA, rowsC, rowsAhead, rowsBeside, rowsLeft uintptr
+	rowsNextA, fetchA                             uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -151,8 +154,10 @@ const (
 	gemmStepC    = 144
 	gemmRowsC    = 152
 	gemmSums     = 160
-	gemmMask     = 168
-	gemmFinish   = 200
+	gemmNextA    = 168
+	gemmLDNextA  = 176
+	gemmMask     = 184
+	gemmFinish   = 216
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8
@@ -166,6 +171,8 @@ const (
 	gemmDownAhead  = gemmNextB + 56
 	gemmDownBeside = gemmNextB + 64
 	gemmDownLeft   = gemmNextB + 72
+	gemmDownNextA  = gemmNextB + 80
+	gemmFetchA     = gemmNextB + 88
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

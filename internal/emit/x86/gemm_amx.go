@@ -20,6 +20,8 @@ const (
 const (
 	gLine  = asm.R14 // 64: from row to row of B
 	gLower = asm.R11 // rows of A from the 17th on
+	gFetch = asm.R12 // walks over rows of A that are fetched
+	gAside = asm.R13 // from row to row of these
 )
 
 // amxVectorB are the bases of vectors of B.
@@ -85,6 +87,10 @@ func (t *tileGen) amxOperands() {
 		t.Op(asm.IMUL, gLower, gLDA, asm.Imm(amxRows))
 		t.Op(asm.ADD, gLower, gBases[0])
 	}
+	t.Op(asm.MOV, gAside, asm.Ptr(gArgs, gemmLDNextA))
+	t.Op(asm.MOV, gFetch, asm.Ptr(gArgs, gemmFetchA))
+	t.Op(asm.LEA, gCount, asm.Idx(gFetch, gAside, amxFetched, 0))
+	t.Op(asm.MOV, asm.Ptr(gArgs, gemmFetchA), gCount)
 	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmVectorB))
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	for v := 1; v < t.tile.Vectors; v++ {
@@ -96,17 +102,13 @@ func (t *tileGen) amxOperands() {
 
 // amxSteps adds the products of all chunks.
 func (t *tileGen) amxSteps() {
-	for i := range t.tile.heights() {
-		for v := range t.tile.Vectors {
-			t.Op(asm.TILEZERO, t.amxSum(i, v))
-		}
-	}
 	done := t.NewLabel()
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmBlocks))
 	t.Op(asm.SHR, gCount, asm.Imm(2)) // of GemmUnroll steps each
 	t.J(asm.EQ, done)
 	t.Align(32)
 	again := t.Here()
+	t.amxFetch()
 	bases := []asm.R{gBases[0], gLower}[:len(t.tile.heights())]
 	loadA := func(i int) { t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(bases[i], gLDA, 1, 0)) }
 	multiply := func(i, v int) { t.Op(t.multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v)) }
@@ -134,66 +136,82 @@ func (t *tileGen) amxSteps() {
 	t.Bind(done)
 }
 
-// amxFinish stores the sums: where they are the first and no lane is masked, as
-// they are, else by way of Sums.
-func (t *tileGen) amxFinish() {
-	fresh, done := t.NewLabel(), t.NewLabel()
-	if !t.tail {
-		t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
-		t.J(asm.EQ, fresh)
-	}
-	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
-	t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
-	t.amxStore(gB)
-	t.mergeSums()
-	if !t.tail {
-		t.Jmp(done)
-		t.Bind(fresh)
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextC))
-		t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
-		t.amxStore(gB)
-		t.Bind(done)
-	}
+// amxFetched is the rows of A that each panel of B fetches for the next row panel:
+// eight panels fetch those of a whole tile.
+const amxFetched = 4
+
+// amxFetch fetches a line of each into the second cache.
+func (t *tileGen) amxFetch() {
+	t.Op(asm.PREFETCHT1, asm.Ptr(gFetch, 0))
+	t.Op(asm.PREFETCHT1, asm.Idx(gFetch, gAside, 1, 0))
+	t.Op(asm.PREFETCHT1, asm.Idx(gFetch, gAside, 2, 0))
+	t.Op(asm.LEA, gPitch, asm.Idx(gFetch, gAside, 2, 0))
+	t.Op(asm.PREFETCHT1, asm.Idx(gPitch, gAside, 1, 0))
+	t.Op(asm.ADD, gFetch, asm.Imm(amxBytes))
 }
 
-// amxStore stores the sums from an address on, gPitch from row to row.
-func (t *tileGen) amxStore(to asm.R) {
-	for i := range t.tile.heights() {
-		if i > 0 {
-			t.Op(asm.IMUL, gCount, gPitch, asm.Imm(amxRows))
-			t.Op(asm.ADD, to, gCount)
-		}
-		for v := range t.tile.Vectors {
-			t.Op(asm.TILESTORED, asm.Idx(to, gPitch, 1, v*amxBytes), t.amxSum(i, v))
-		}
-	}
-}
-
-// mergeSums copies Sums to C, or adds them to what is there.
-func (t *tileGen) mergeSums() {
-	fresh, done := t.NewLabel(), t.NewLabel()
+// amxStart loads the sums that are to be continued, or clears the registers.
+func (t *tileGen) amxStart() {
 	if t.tail {
 		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
-		t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
-		t.J(asm.EQ, fresh)
 	}
-	const sum, before = asm.V(0), asm.V(1)
-	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
-	at := func(r, v int) asm.M { return asm.Ptr(gB, r*t.width()+v*amxBytes) }
-	t.eachRow(func(r, v int) {
-		t.Op(asm.VMOVUPS, sum, at(r, v))
-		t.load(before, t.cell(v), v)
-		t.Op(t.add, sum, before, sum)
-		t.store(t.cell(v), sum, v)
-	})
+	fresh, done := t.NewLabel(), t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+	t.J(asm.EQ, fresh)
 	if t.tail {
-		t.Jmp(done)
-		t.Bind(fresh)
 		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
 		t.eachRow(func(r, v int) {
-			t.Op(asm.VMOVUPS, sum, at(r, v))
-			t.store(t.cell(v), sum, v)
+			t.load(0, t.cell(v), v)
+			t.Op(asm.VMOVUPS, t.amxCell(r, v), asm.V(0))
 		})
-		t.Bind(done)
+	}
+	t.amxPlace()
+	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILELOADD, sum, at) })
+	t.Jmp(done)
+	t.Bind(fresh)
+	t.amxMove(func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) })
+	t.Bind(done)
+}
+
+// amxFinish stores the sums.
+func (t *tileGen) amxFinish() {
+	t.amxPlace()
+	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
+	if t.tail {
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.eachRow(func(r, v int) {
+			t.Op(asm.VMOVUPS, asm.V(0), t.amxCell(r, v))
+			t.store(t.cell(v), 0, v)
+		})
 	}
 }
+
+// amxPlace points gB to where registers of sums are stored and loaded: C, or Sums
+// where a lane is masked, as those instructions have no mask.
+func (t *tileGen) amxPlace() {
+	if t.tail {
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
+		return
+	}
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextC))
+	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
+}
+
+// amxMove calls f for every register of sums and its place.
+func (t *tileGen) amxMove(f func(sum asm.T, at asm.M)) {
+	base := gB
+	for i := range t.tile.heights() {
+		if i > 0 {
+			base = gLower
+			t.Op(asm.IMUL, base, gPitch, asm.Imm(amxRows))
+			t.Op(asm.ADD, base, gB)
+		}
+		for v := range t.tile.Vectors {
+			f(t.amxSum(i, v), asm.Idx(base, gPitch, 1, v*amxBytes))
+		}
+	}
+}
+
+// amxCell is a vector of Sums, with gB at its start.
+func (t *tileGen) amxCell(r, v int) asm.M { return asm.Ptr(gB, r*t.width()+v*amxBytes) }

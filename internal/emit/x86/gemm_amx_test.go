@@ -53,7 +53,7 @@ func TestAMXInnerLoop(t *testing.T) {
 				}
 			}
 			blocks := len(tile.heights())
-			want := map[string]int{multiply.String(): blocks * tile.Vectors, "tileloadd": blocks + tile.Vectors, "add": blocks + tile.Vectors, "sub": 1, "jne": 1}
+			want := map[string]int{multiply.String(): blocks * tile.Vectors, "tileloadd": blocks + tile.Vectors, "add": blocks + tile.Vectors + 1, "prefetcht1": amxFetched, "lea": 1, "sub": 1, "jne": 1}
 			for op := range count {
 				if count[op] != want[op] {
 					t.Errorf("%v %v: %d %s, want %d", format, tile, count[op], op, want[op])

@@ -123,12 +123,17 @@ func (t *tileGen) kernel() {
 	t.copyArgs([][2]int{{gemmDownA, gemmA}, {gemmDownC, gemmC}, {gemmDownAhead, gemmAhead}, {gemmDownBeside, gemmBeside}, {gemmDownLeft, gemmRows}, {gemmFinish + finishDown, gemmFinish + finishRow}})
 	if t.format.AMX() {
 		t.configure()
+		t.copyArgs([][2]int{{gemmDownNextA, gemmNextA}})
 	}
 	rows := t.Here()
+	if t.format.AMX() {
+		t.copyArgs([][2]int{{gemmFetchA, gemmDownNextA}})
+	}
 	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
 	panel := t.Here()
 	if t.format.AMX() {
 		t.fetchAhead()
+		t.amxStart()
 		t.amxOperands()
 		t.amxSteps()
 		t.amxFinish()
@@ -176,6 +181,9 @@ func (t *tileGen) nextRows() {
 		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(4*t.tile.Rows))
 	} else {
 		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
+	}
+	if t.format.AMX() {
+		move(gemmDownNextA, asm.Ptr(gArgs, gemmLDNextA))
 	}
 	move(gemmDownAhead, asm.Ptr(gArgs, gemmLDAhead))
 	move(gemmDownBeside, asm.Ptr(gArgs, gemmLDBeside))
