@@ -81,7 +81,7 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 		return &attentionLoops{work: t, loops: code}, nil
 	}
 	has := c.device.has
-	has.AMXTile = false
+	has.AMXTile = has.AMXTile && t.Width%(x86.GemmAMXBF16.Group()*x86.GemmChunk) == 0 // rows of q are used in place
 	format, kernels := tileFormat(t.Format(), c.isa, &has)
 	tile := x86.GemmTiles(c.isa, kernels)[0]
 	if kernels == x86.GemmBF16 && c.device.widens {
@@ -91,11 +91,15 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := attentionSets[c.isa][kernels]()
+	between := kernels
+	if kernels.AMX() {
+		between = x86.GemmBF16
+	}
+	inner, err := attentionSets[c.isa][between]()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.listAttention(kernels, tiles); err != nil {
+	if err := c.listAttention(between, tiles); err != nil {
 		return nil, err
 	}
 	full, t := t, t.Narrow(format)

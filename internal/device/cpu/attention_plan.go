@@ -15,7 +15,7 @@ const (
 	// keyBlock is where the softmax starts anew and the sums are scaled, counted
 	// from the sequence's start: results depend on it, and on nothing else here.
 	keyBlock   = 512
-	scoreRows  = 28  // whose scores are held at once, at most: whole tiles
+	scoreRows  = 28  // or one tile's: whose scores are held at once, at most: whole tiles
 	chunkRows  = 256 // of sums, over all heads that share a key head
 	splitQuery = 64  // rows that make up for packing the keys again
 )
@@ -137,21 +137,24 @@ func (s *attentionStep) cut(workers int) error {
 // memory gives each worker its scratch.
 func (s *attentionStep) memory(r *binding) error {
 	t, lanes, width, group := s.work, s.tiles.lanes, s.tiles.width(), s.work.Heads/s.work.KVHeads
-	s.blockRows = scoreRows / s.tiles.Tile.Rows * s.tiles.Tile.Rows
+	s.blockRows = max(1, scoreRows/s.tiles.Tile.Rows) * s.tiles.Tile.Rows
 	s.chunk = ceilDiv(max(1, chunkRows/group), s.blockRows) * s.blockRows
 	keys := ceilDiv(s.keys, width) * width
-	var at [6]int
+	var at [7]int
 	size := 0
 	room := func(i, words int) { // of 32 bits
 		at[i] = size
 		size += (4*words + 63) &^ 63
 	}
 	room(0, keys*s.steps(t.Width)+width*lanes)
-	room(1, s.steps(s.keys)*s.wideValues())
+	room(1, s.stepsV(s.keys)*s.wideValues())
 	room(2, s.blockRows*s.strideS(s.keys))
 	room(3, group*s.chunk*s.rowState)
 	room(4, ceilDiv(s.left*s.blockRows*s.strideQ(), 4))
 	room(5, s.steps(keys*t.Width))
+	if s.tiles.Format.AMX() {
+		room(6, s.tiles.Tile.Rows*width)
+	}
 	calls := []struct {
 		part *part
 		to   func(w *attentionWorker) **partCall
@@ -183,6 +186,8 @@ func (s *attentionStep) memory(r *binding) error {
 		w.started = make([]bool, group*ceilDiv(s.chunk, s.blockRows))
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		w.gemm.StepC = uintptr(4 * width)
+		w.gemm.Sums = unsafe.Add(own[i], at[6])
+		w.gemm.NextA = uintptr(w.scores) // memory that is there
 		for _, c := range calls {
 			if c.part == nil {
 				continue
@@ -198,8 +203,21 @@ func (s *attentionStep) memory(r *binding) error {
 // steps is the lanes of 32 bits that hold n elements.
 func (k *attentionKernel) steps(n int) int { return ceilDiv(n, k.group) }
 
+// stepsV is the lanes of 32 bits that hold the values of n keys in a column, in
+// whole chunks of the tile kernels.
+func (k *attentionKernel) stepsV(n int) int {
+	chunk := cutOf(k.tiles.Format).chunk
+	return ceilDiv(n, k.group*chunk) * chunk
+}
+
+// span is the keys whose weights are made, and multiplied, together.
+func (k *attentionKernel) span() int {
+	return max(k.tiles.lanes, k.group*cutOf(k.tiles.Format).chunk)
+}
+
 // strideS is the elements from row to row of scores of so many keys: whole
-// vectors, and one more, so that rows do not collide in the cache.
+// vectors, and one more, so that rows do not collide in the cache and a whole span
+// has room.
 func (s *attentionStep) strideS(keys int) int {
 	return ceilDiv(keys, s.tiles.lanes)*s.tiles.lanes + s.tiles.lanes
 }

@@ -89,14 +89,15 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 	w.packed = packedKeys{}
 	k0 := c.k0 + kb*keyBlock
 	n := min(keyBlock, c.k1-k0)
-	v, steps, first := w.packV, s.steps(n), k0
+	v, steps, first := w.packV, s.stepsV(n), k0
 	setPart(v, c, c.kvHead, k0, steps*s.tiles.width())
 	v.set(template.EndK, k0+n)
 	v.panel(w.values, 4*steps*s.wideValues())
+	s.fillUp(w.values, s.steps(n), steps)
 	if s.format == template.BF16 {
 		first = 0
 	}
-	if err := v.run(first, first+steps); err != nil {
+	if err := v.run(first, first+s.steps(n)); err != nil {
 		return err
 	}
 	if s.masks() {
@@ -121,6 +122,15 @@ func (s *attentionStep) pack(w *attentionWorker, c *attentionChunk, kb int) erro
 	s.turnKeys(w, rows, stride, n)
 	w.packed = p
 	return nil
+}
+
+// fillUp clears the steps of packed values behind the last key.
+func (s *attentionStep) fillUp(values unsafe.Pointer, from, to int) {
+	wide, width := s.wideValues(), s.tiles.width()
+	for at := 0; at < wide && from < to; at += width {
+		cols := min(width, wide-at)
+		clear(unsafe.Slice((*uint32)(unsafe.Add(values, 4*(at*to+from*cols))), (to-from)*cols))
+	}
 }
 
 // row0 is the address of a row.
@@ -248,7 +258,7 @@ func (s *attentionStep) products(w *attentionWorker, k *scoreBlock, strideS int)
 
 // weights turns scores into weights.
 func (s *attentionStep) weights(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
-	lanes, a := s.tiles.lanes, &w.softmax
+	span, a := s.span(), &w.softmax
 	a.LDScores, a.LDState = uintptr(4*strideS), uintptr(4*s.rowState)
 	a.Top, a.Rescale = uintptr(4*s.wideV), 0
 	if started {
@@ -262,7 +272,7 @@ func (s *attentionStep) weights(w *attentionWorker, k *scoreBlock, strideS int, 
 	each := func(first, rows int, seen keyRange) {
 		a.Scores, a.State = unsafe.Add(w.scores, 4*strideS*first), unsafe.Add(k.sums, 4*s.rowState*first)
 		a.Ranges, a.Rows = &w.ranges[first], uintptr(rows)
-		a.Start, a.End = uintptr(4*(seen.from/lanes*lanes)), uintptr(4*ceilDiv(seen.to, lanes)*lanes)
+		a.Start, a.End = uintptr(4*(seen.from/span*span)), uintptr(4*ceilDiv(seen.to, span)*span)
 		jit.Call(s.inner.softmax, unsafe.Pointer(a))
 	}
 	if k.whole {
@@ -321,11 +331,12 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 	if started {
 		g.Continue = 1
 	}
-	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*s.steps(k.keys))
+	g.LDA, g.LDB, g.VectorB, g.PanelB = uintptr(4*strideS), uintptr(4*stride), uintptr(4*s.tiles.lanes), uintptr(4*stride*s.stepsV(k.keys))
 	g.LDC = uintptr(4 * s.rowState)
 	multiply := func(b *rowTiles) {
-		step := b.from / s.group
-		g.SetK(s.steps(b.to) - step)
+		chunk := cutOf(s.tiles.Format).chunk // counted from the block's start, as the order of sums hangs on them
+		step := b.from / s.group / chunk * chunk
+		g.SetK(s.stepsV(b.to) - step)
 		g.A = unsafe.Add(w.scores, 4*b.first*strideS+s.tiles.Format.StepA()*step)
 		g.B = unsafe.Add(w.values, 4*stride*step)
 		g.C = unsafe.Add(k.sums, 4*s.rowState*b.first)
@@ -357,7 +368,8 @@ func (s *attentionStep) seenSums(w *attentionWorker, k *scoreBlock, i, strideS, 
 	if s.left > s.element {
 		weight = func(j int) float32 { return unsafe.Slice((*float32)(row), to)[j] }
 	}
-	values := unsafe.Slice((*uint16)(w.values), 2*s.steps(k.keys)*s.wideValues())
+	steps := s.stepsV(k.keys)
+	values := unsafe.Slice((*uint16)(w.values), 2*steps*s.wideValues())
 	sums := unsafe.Slice((*float32)(unsafe.Add(k.sums, 4*s.rowState*i)), s.work.VWidth)
 	if !started {
 		clear(sums)
@@ -365,7 +377,7 @@ func (s *attentionStep) seenSums(w *attentionWorker, k *scoreBlock, i, strideS, 
 	for j := from; j < to; j++ {
 		p := weight(j)
 		for lane := range sums {
-			at := (lane/panel*s.steps(k.keys)+j/2)*panel + lane%panel
+			at := (lane/panel*steps+j/2)*panel + lane%panel
 			sums[lane] += p * ir.BF16ToFloat32(values[2*at+j%2])
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
@@ -418,7 +419,7 @@ func TestAttentionFormat(t *testing.T) {
 			a.build(rand.New(rand.NewPCG(1, 11)))
 			m := must(d.CompileGraph(context.Background(), a.g, device.Options{})).(*module)
 			want := template.Single
-			if a.short && a.width == 32 && d.ISA() == AVX512 && d.has.AVX512BF16 {
+			if a.short && a.width == 32 && d.target() == x86.AVX512 && d.has.AVX512BF16 {
 				want = template.BF16
 			}
 			for _, k := range m.kernels {
@@ -438,8 +439,7 @@ func TestAttentionWideBits(t *testing.T) {
 	if !host.SlowBF16() {
 		t.Skip("not slow here, if there is one")
 	}
-	all := withSlow(t)
-	first, last := all[0], all[len(all)-1]
+	first, last := wideAndShort(t)
 	for seed := range 40 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 13))
 		a := randomAttention(rng, 300)

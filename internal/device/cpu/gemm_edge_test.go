@@ -225,7 +225,7 @@ func TestGemmPlan(t *testing.T) {
 			}
 			last += n
 		}
-		if last*p.group < p.k || (last-1)*p.group >= max(p.k, 1) {
+		if last*p.group < p.k || (last-p.chunk)*p.group >= max(p.k, 1) {
 			t.Fatalf("%+v: blocks of k end at %d", p, last)
 		}
 	}

@@ -29,7 +29,7 @@ func TestGemmPackedAgain(t *testing.T) {
 				defer endAlone()
 				for workers := 2; workers <= 3; workers++ {
 					step, theirs, end := test.bindGuarded(t, d, k, workers, false)
-					if s, ok := step.(*gemmStep); ok && s.workers[0].packed.have == nil && s.batch == 1 {
+					if s, ok := step.(*gemmStep); ok && s.workers[0].packed.have == nil && s.batch == 1 && s.rowParts > 1 {
 						t.Errorf("%v: nothing is kept for %d tasks", d.isa, s.tasks())
 					}
 					for run := range 3 {

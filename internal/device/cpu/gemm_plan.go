@@ -89,7 +89,7 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	p.blockRows = max(1, partialRows/tile.Rows)
 	if p.chunk > 1 {
 		p.kCut.block = max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk) // as even as can be
-		p.blockRows = 1 // sums of a row panel stay near, and B comes from the second cache as fast as it is multiplied
+		p.blockRows = 1                                                          // sums of a row panel stay near, and B comes from the second cache as fast as it is multiplied
 	}
 	p.split(workers, ownB)
 	return p

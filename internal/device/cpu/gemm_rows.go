@@ -37,8 +37,8 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		from, pitch = unsafe.Add(x, s.sizeX*(r0*s.rowX+first)), s.sizeX*s.rowX
 	}
 	w.args.A, w.args.LDA = from, uintptr(pitch)
-	w.args.NextA, w.args.LDNextA = 0, 0
-	if w.packX == nil { // a row panel as high follows, most likely
+	w.args.NextA, w.args.LDNextA = uintptr(from), 0 // memory that is there
+	if w.packX == nil {                             // a row panel as high follows, most likely
 		w.args.NextA, w.args.LDNextA = uintptr(from)+uintptr((s.row(1)-s.row(0))*pitch), uintptr(pitch)
 	}
 	if !s.copyX {

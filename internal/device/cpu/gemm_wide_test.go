@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/cpuid"
@@ -30,14 +31,19 @@ func TestWideProducts(t *testing.T) {
 	}
 }
 
+// wideAndShort are the device that widens and one that does not.
+func wideAndShort(t *testing.T) (wide, short *Device) {
+	all := withSlow(t)
+	return all[slices.IndexFunc(all, func(d *Device) bool { return d.isa == AVX512 })], all[len(all)-1]
+}
+
 // They give the bits of the instruction.
 func TestWideProductBits(t *testing.T) {
 	host := cpuid.Host()
 	if !host.SlowBF16() {
 		t.Skip("no instruction for bf16 that is slow")
 	}
-	all := withSlow(t)
-	wide, short := all[0], all[len(all)-1]
+	wide, short := wideAndShort(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 40 {
 		size := gemmSize{1 + rng.IntN(2), 1 + rng.IntN(40), 1 + rng.IntN(140), 1 + rng.IntN(90)}

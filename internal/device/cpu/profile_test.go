@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -35,7 +36,7 @@ func TestAttentionProfile(t *testing.T) {
 			products, format, element := float64(2*3*16*(1+2+3+1+2)), template.Single, 4.0
 			if stored {
 				element = 2
-				if d.ISA() == AVX512 && d.has.AVX512BF16 {
+				if d.target() == x86.AVX512 && d.has.AVX512BF16 {
 					format = template.BF16
 				}
 			}

@@ -7,7 +7,7 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // GemmChunk K steps that one instruction takes.
 
 // GemmChunk is the number of K steps of an AMX instruction: rows of a tile of B,
-// which is 1 KB of a packed panel, and 64 bytes of a row of A.
+// and 64 bytes of a row of A.
 const GemmChunk = 16
 
 const (
@@ -18,7 +18,8 @@ const (
 
 // Registers beside those of every tile kernel.
 const (
-	gLine  = asm.R14 // 64: from row to row of B
+	gLine  = asm.R14 // from row to row of B
+	gStepB = gRow    // from chunk to chunk of B
 	gLower = asm.R11 // rows of A from the 17th on
 	gFetch = asm.R12 // walks over rows of A that are fetched
 	gAside = asm.R13 // from row to row of these
@@ -80,7 +81,8 @@ func (t *tileGen) configure() {
 // amxOperands points to the start of A and of this panel of B. Tiles keep what
 // configure gave them; what was in registers before may be gone.
 func (t *tileGen) amxOperands() {
-	t.Op(asm.MOV, gLine, asm.Imm(amxBytes))
+	t.Op(asm.MOV, gLine, asm.Ptr(gArgs, gemmLDB))
+	t.Op(asm.IMUL, gStepB, gLine, asm.Imm(GemmChunk))
 	t.Op(asm.MOV, gLDA, asm.Ptr(gArgs, gemmLDA))
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	if len(t.tile.heights()) > 1 {
@@ -129,7 +131,7 @@ func (t *tileGen) amxSteps() {
 		t.Op(asm.ADD, base, asm.Imm(amxBytes))
 	}
 	for v := range t.tile.Vectors {
-		t.Op(asm.ADD, amxVectorB[v], asm.Imm(GemmChunk*amxBytes))
+		t.Op(asm.ADD, amxVectorB[v], gStepB)
 	}
 	t.Op(asm.SUB, gCount, asm.Imm(1))
 	t.J(asm.NE, again)
