@@ -262,7 +262,7 @@ func TestRebuiltGraphCompilesOnce(t *testing.T) {
 
 // The number of threads changes no bit of a result.
 func TestThreadsChangeNoBit(t *testing.T) {
-	for _, isa := range []string{"", "avx2", "generic"} {
+	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
 		one, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: 1})
 		if err != nil {
 			t.Logf("%s: %v", isa, err)

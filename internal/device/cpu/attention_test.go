@@ -466,6 +466,9 @@ func TestAttentionLong(t *testing.T) {
 		{attr: ir.AttentionAttr{Ragged: true, Causal: true, Window: 101}, qLens: []int{601}, kLens: []int{603}, short: true},
 	} {
 		a.heads, a.kvHeads, a.width, a.vWidth, a.sums, a.layout = 2, 1, 16, 24, !a.short, "own"
+		if a.short {
+			a.width = 32 // which tiles take
+		}
 		rng := rand.New(rand.NewPCG(uint64(i), 6))
 		a.build(rng)
 		a.check(t, fmt.Sprint("case ", i), devices...)
@@ -530,25 +533,27 @@ func TestAttentionUnseen(t *testing.T) {
 	for _, d := range withSlow(t) {
 		for _, short := range []bool{false, true} {
 			for _, last := range []int{40, 41} { // key that is not finite: the first and the second of a pair
-				unseen(t, d, short, last)
+				for _, width := range []int{8, 32} { // which tiles take
+					unseen(t, d, short, last, width)
+				}
 			}
 		}
 	}
 }
 
-func unseen(t *testing.T, d *Device, short bool, last int) {
-	a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: 8, vWidth: 70, qLens: []int{60}, kLens: []int{60}, layout: "own", short: short}
+func unseen(t *testing.T, d *Device, short bool, last, width int) {
+	a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: width, vWidth: 70, qLens: []int{60}, kLens: []int{60}, layout: "own", short: short}
 	rng := rand.New(rand.NewPCG(1, 8))
 	a.build(rng)
 	for i, bad := range []float64{math.Inf(1), math.NaN()} {
 		binary.LittleEndian.PutUint32(a.values["kv"][4*(last*a.vWidth+i):], math.Float32bits(float32(bad)))
-		binary.LittleEndian.PutUint32(a.values["k"][4*(last*8+i):], math.Float32bits(float32(bad)))
+		binary.LittleEndian.PutUint32(a.values["k"][4*(last*width+i):], math.Float32bits(float32(bad)))
 	}
 	out := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
 	for i := range 60 * a.vWidth {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i:]))
 		if seen := i/a.vWidth >= last; seen != (v != v) {
-			t.Fatalf("%v: row %d, lane %d is %v", d.ISA(), i/a.vWidth, i%a.vWidth, v)
+			t.Fatalf("%v, heads of %d: row %d, lane %d is %v", d.ISA(), width, i/a.vWidth, i%a.vWidth, v)
 		}
 	}
 	a.check(t, "unseen", d)
@@ -557,15 +562,17 @@ func unseen(t *testing.T, d *Device, short bool, last int) {
 // An infinite value of the last of an odd number of keys is infinite in all
 // results: nothing stands beside it in a pair that its zero weight makes NaN of.
 func TestAttentionInfiniteLast(t *testing.T) {
-	for _, d := range withSlow(t) {
-		a := &attentionTest{heads: 1, kvHeads: 1, width: 8, vWidth: 20, qLens: []int{5}, kLens: []int{7}, layout: "own", short: true}
+	devices := withSlow(t)
+	for i := range 2 * len(devices) {
+		d, width := devices[i/2], []int{8, 32}[i%2] // which tiles take
+		a := &attentionTest{heads: 1, kvHeads: 1, width: width, vWidth: 20, qLens: []int{5}, kLens: []int{7}, layout: "own", short: true}
 		a.attr.Ragged = true
 		a.build(rand.New(rand.NewPCG(1, 12)))
 		binary.LittleEndian.PutUint32(a.values["kv"][4*6*a.vWidth:], math.Float32bits(float32(math.Inf(1))))
 		out := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
 		for i := range 5 {
 			if v := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i*a.vWidth:])); !math.IsInf(float64(v), 1) {
-				t.Errorf("%v: row %d is %v", d.ISA(), i, v)
+				t.Errorf("%v, heads of %d: row %d is %v", d.ISA(), width, i, v)
 			}
 		}
 		a.check(t, "infinite", d)

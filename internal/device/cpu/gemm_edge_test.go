@@ -17,7 +17,7 @@ func TestGemmEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	devices := shortDevices(t)
 	ks := []int{0, 1, 15, 16, 17, 511, 512, 513, 1024, 1030}
-	rows := []int{0, 1, 5, 6, 7, 13}
+	rows := []int{0, 1, 5, 6, 7, 13, 16, 17, 31, 32, 33}
 	cols := []int{0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70}
 	xs, ys := []string{"plain", "transposed", "relu"}, []string{"plain", "transposed", "scaled", "turned"}
 	n := 60
@@ -87,17 +87,7 @@ func TestGemmSameBits(t *testing.T) {
 			}
 			made := test.compile(t, d)
 			for _, rows := range []int{most, 1, 2, 7, 40} {
-				part := *test
-				part.env = ir.Env{"m": rows}
-				part.data = slices.Clone(test.data)
-				for i, p := range test.g.Params {
-					n, err := p.Len.Eval(part.env)
-					if err != nil {
-						t.Fatal(err)
-					}
-					part.data[i] = test.data[i][:n*p.DType.Size()]
-				}
-				got := part.run(t, d, made, 1+rows%3, false)
+				got := test.first(t, rows).run(t, d, made, 1+rows%3, false)
 				out := got[len(got)-1]
 				if want == nil {
 					want = out
@@ -109,6 +99,50 @@ func TestGemmSameBits(t *testing.T) {
 			_ = d.Close()
 		}
 	}
+}
+
+// So have those of bf16 where tiles of AMX, which add in an order of their own,
+// compute them.
+func TestAMXSameBits(t *testing.T) {
+	for i, k := range []int{30, 33, 383, 385, 2000} { // around chunks and blocks
+		c := gemmCase{size: gemmSize{1, 97, 150, k}, syms: "m", x: []string{"plain", "relu", "wide"}[i%3], y: "plain", out: "bias", const_: i%2 == 0, dtype: "bf16"}
+		test := c.build(rand.New(rand.NewPCG(uint64(k), 8)))
+		var want []byte
+		for _, tile := range append(x86.GemmTiles(x86.AVX512, x86.GemmAMXBF16), x86.GemmTile{Rows: 19, Vectors: 1}) {
+			d, err := New(Options{ISA: AMX, Tile: tile})
+			if err != nil {
+				t.Skip(err)
+			}
+			made := test.compile(t, d)
+			for _, rows := range []int{97, 1, 2, 16, 17, 33} {
+				got := test.first(t, rows).run(t, d, made, 1+rows%3, false)
+				out := got[len(got)-1]
+				if want == nil {
+					want = out
+				}
+				if at := firstDifference(out, want[:len(out)]); at >= 0 {
+					t.Fatalf("%v, tile %v, %d rows: byte %d differs", c, tile, rows, at)
+				}
+			}
+			_ = d.Close()
+		}
+	}
+}
+
+// first is the test with its first rows alone, whose number is the symbol m.
+func (t *gemmTest) first(tb testing.TB, rows int) *gemmTest {
+	tb.Helper()
+	part := *t
+	part.env = ir.Env{"m": rows}
+	part.data = slices.Clone(t.data)
+	for i, p := range t.g.Params {
+		n, err := p.Len.Eval(part.env)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		part.data[i] = t.data[i][:n*p.DType.Size()]
+	}
+	return &part
 }
 
 // Products of 16-bit floats are sums in f32, rounded once.
