@@ -579,6 +579,22 @@ func TestAttentionInfiniteLast(t *testing.T) {
 	}
 }
 
+// What memory held before is in no result: values behind the last key have weight
+// 0, but may be no numbers.
+func TestAttentionDirtyScratch(t *testing.T) {
+	const threads = 16 // as in TestGemmDirtyScratch
+	rng := rand.New(rand.NewPCG(1, 14))
+	for _, d := range withSlow(t) {
+		d.threads = threads
+		for _, keys := range []int{1, 7, 16, 33, 515} {
+			a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: keys == 7}, heads: 2, kvHeads: 1, width: 32, vWidth: 20, qLens: []int{5}, kLens: []int{keys}, layout: "own", short: true}
+			a.build(rng)
+			dirty(t, d)
+			a.check(t, fmt.Sprint(keys, " keys"), d)
+		}
+	}
+}
+
 // Offsets that fall or leave the rows, and sequences longer than the mask, are
 // errors on all paths, whatever made the offsets.
 func TestAttentionRefuses(t *testing.T) {
