@@ -153,4 +153,23 @@ var attentionDefects = []Defect{
 		New:     "if s.left < s.element {\n\t\tweight",
 		Package: "internal/device/cpu", Run: "TestAttentionUnseen", Needs: avx512BF16,
 	},
+	{
+		Name: "values-behind-the-last-key", File: "internal/device/cpu/attention_run.go",
+		Old: `	s.fillUp(w.values, s.steps(n), steps)
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestAttentionDirtyScratch", Needs: amx,
+	},
+	{
+		Name: "weights-of-half-a-chunk", File: "internal/device/cpu/attention_plan.go",
+		Old:     "return max(k.tiles.lanes, k.group*cutOf(k.tiles.Format).chunk)",
+		New:     "return k.tiles.lanes",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: amx,
+	},
+	{
+		Name: "heads-of-half-a-chunk", File: "internal/device/cpu/attention.go",
+		Old:     "t.Width%(x86.GemmAMXBF16.Group()*x86.GemmChunk) == 0",
+		New:     "t.Width%x86.GemmChunk == 0",
+		Package: "internal/device/cpu", Run: "TestAttention", Needs: amx,
+	},
 }

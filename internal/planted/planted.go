@@ -39,6 +39,7 @@ const (
 	avx512
 	avx512BF16
 	avx512VNNI
+	amx
 	neonMatrix // arm64 with matrix instructions of bytes and of bf16
 )
 
@@ -54,6 +55,8 @@ func (d *Defect) Runs(has *cpuid.Features) bool {
 		return wide && has.AVX512BF16
 	case avx512VNNI:
 		return wide && has.AVX512VNNI
+	case amx:
+		return has.HasAMX()
 	case neonMatrix:
 		return has.NEON && has.I8MM && has.BF16
 	}

@@ -212,4 +212,41 @@ var productDefects = []Defect{
 		New:     "case !g.ConstY && !g.TurnedX():",
 		Package: "internal/device/cpu", Run: "TestWideProducts", Needs: avx512BF16,
 	},
+	{
+		Name: "tile-sums-not-continued", File: "internal/emit/x86/gemm_amx.go",
+		Old:     "func(sum asm.T, at asm.M) { t.Op(asm.TILELOADD, sum, at) }",
+		New:     "func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) }",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "lower-rows-of-a-tile-one-too-high", File: "internal/emit/x86/gemm_amx.go",
+		Old:     "t.Op(asm.IMUL, gLower, gLDA, asm.Imm(amxRows))",
+		New:     "t.Op(asm.IMUL, gLower, gLDA, asm.Imm(amxRows-1))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "tile-written-behind-the-columns", File: "internal/emit/x86/gemm_amx.go",
+		Old:     "t.store(t.cell(v), 0, v)",
+		New:     "t.Op(asm.VMOVUPS, t.cell(v), asm.V(0))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "chunk-of-columns-not-filled-up", File: "internal/device/cpu/pack.go",
+		Old: `	s.fillUp(to, end-first, k0, k1)
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: amx,
+	},
+	{
+		Name: "chunk-of-rows-not-filled-up", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "clear(to[copy(to, row):])",
+		New:     "copy(to, row)",
+		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: amx,
+	},
+	{
+		Name: "block-of-no-whole-chunks", File: "internal/device/cpu/gemm_plan.go",
+		Old:     "max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk)",
+		New:     "max(p.chunk, ceilDiv(p.steps, p.kBlocks))",
+		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: amx,
+	},
 }
