@@ -37,15 +37,19 @@ const (
 	// lanes and the second ones apart, then both together, then the chunks in order.
 	GemmAMXBF16
 	GemmAMXBytes
+	// GemmAMXF32 is f32 as three bf16 each, in chunks of ThirdsChunk steps: see
+	// gemm_thirds.go.
+	GemmAMXF32
 	gemmFormats
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX"}[f]
+	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 by AMX"}[f]
 }
 
-// Group is the values of k in a step.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4}[f] }
+// Group is the values of k in a step; of GemmAMXF32 in those of its operands before
+// they are split.
+func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4, 1}[f] }
 
 // StepA is the bytes of A in a step.
 func (f GemmFormat) StepA() int {
@@ -70,7 +74,7 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
 	case GemmWide:
 		return isa == asm.AVX512
-	case GemmAMXBF16, GemmAMXBytes:
+	case GemmAMXBF16, GemmAMXBytes, GemmAMXF32:
 		return isa == asm.AVX512 && has.HasAMX()
 	}
 	return true
@@ -120,6 +124,7 @@ type GemmArgs struct {
 	RowPanels            uintptr        // at least 1
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
+	Last                 uintptr        // of GemmAMXF32 alone: not 0 if no chunk follows, so that sums are divided by ThirdsScale
 	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel
 	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
@@ -154,10 +159,11 @@ const (
 	gemmStepC    = 144
 	gemmRowsC    = 152
 	gemmSums     = 160
-	gemmNextA    = 168
-	gemmLDNextA  = 176
-	gemmMask     = 184
-	gemmFinish   = 216
+	gemmLast     = 168
+	gemmNextA    = 176
+	gemmLDNextA  = 184
+	gemmMask     = 192
+	gemmFinish   = 224
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8

@@ -30,7 +30,7 @@ var amxVectorB = [...]asm.R{gB, gVectorB, gVectorB3, gLDB}
 
 // AMX tells whether the format's kernels multiply by AMX: they take whole chunks
 // of K steps, packed B, and Sums.
-func (f GemmFormat) AMX() bool { return f == GemmAMXBF16 || f == GemmAMXBytes }
+func (f GemmFormat) AMX() bool { return f == GemmAMXBF16 || f == GemmAMXBytes || f == GemmAMXF32 }
 
 // heights are the rows of the tile's blocks, one below the other.
 func (t GemmTile) heights() []int {
@@ -82,7 +82,7 @@ func (t *tileGen) configure() {
 // configure gave them; what was in registers before may be gone.
 func (t *tileGen) amxOperands() {
 	t.Op(asm.MOV, gLine, asm.Ptr(gArgs, gemmLDB))
-	t.Op(asm.IMUL, gStepB, gLine, asm.Imm(GemmChunk))
+	t.Op(asm.IMUL, gStepB, gLine, asm.Imm(GemmChunk*t.format.planes()))
 	t.Op(asm.MOV, gLDA, asm.Ptr(gArgs, gemmLDA))
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	if len(t.tile.heights()) > 1 {
@@ -106,50 +106,78 @@ func (t *tileGen) amxOperands() {
 func (t *tileGen) amxSteps() {
 	done := t.NewLabel()
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmBlocks))
-	t.Op(asm.SHR, gCount, asm.Imm(2)) // of GemmUnroll steps each
+	t.Op(asm.TEST, gCount, gCount)
 	t.J(asm.EQ, done)
 	t.Align(32)
 	again := t.Here()
 	t.amxFetch()
-	bases := []asm.R{gBases[0], gLower}[:len(t.tile.heights())]
-	loadA := func(i int) { t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(bases[i], gLDA, 1, 0)) }
-	multiply := func(i, v int) { t.Op(t.multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v)) }
-	for v := range t.tile.Vectors {
-		t.Op(asm.TILELOADD, t.amxB(v), asm.Idx(amxVectorB[v], gLine, 1, 0))
-		if v == 0 {
-			loadA(0)
-		}
-		multiply(0, v)
+	order := [][2]int{{0, 0}}
+	if t.format == GemmAMXF32 {
+		order = thirdsOrder
 	}
-	if len(bases) > 1 {
-		loadA(1)
-		for v := range t.tile.Vectors {
-			multiply(1, v)
-		}
+	before := [2]int{-1, -1}
+	for _, parts := range order {
+		t.amxMultiply(parts, before)
+		before = parts
 	}
-	for _, base := range bases {
-		t.Op(asm.ADD, base, asm.Imm(amxBytes))
+	planes := t.format.planes()
+	for _, base := range t.amxRows() {
+		t.Op(asm.ADD, base, asm.Imm(amxBytes*planes))
 	}
 	for v := range t.tile.Vectors {
 		t.Op(asm.ADD, amxVectorB[v], gStepB)
 	}
-	t.Op(asm.SUB, gCount, asm.Imm(1))
+	t.Op(asm.SUB, gCount, asm.Imm(planes*GemmChunk/GemmUnroll))
 	t.J(asm.NE, again)
 	t.Bind(done)
+}
+
+// planes is the tiles that a chunk of A, or of a vector of B, is.
+func (f GemmFormat) planes() int {
+	if f == GemmAMXF32 {
+		return thirds
+	}
+	return 1
+}
+
+// amxRows are the registers that walk over rows of A, for each of the tile's blocks.
+func (t *tileGen) amxRows() []asm.R { return []asm.R{gBases[0], gLower}[:len(t.tile.heights())] }
+
+// amxMultiply adds the products of one plane of A and one of B. What is in registers
+// since the product before is not loaded again.
+func (t *tileGen) amxMultiply(planes, before [2]int) {
+	turns := t.amxB(0) == t.amxB(t.tile.Vectors-1) && t.tile.Vectors > 1
+	for i, base := range t.amxRows() {
+		if planes[0] != before[0] {
+			t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
+		}
+		for v := range t.tile.Vectors {
+			if i == 0 && (planes[1] != before[1] || turns) {
+				t.Op(asm.TILELOADD, t.amxB(v), asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
+			}
+			t.Op(t.multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v))
+		}
+	}
 }
 
 // amxFetched is the rows of A that each panel of B fetches for the next row panel:
 // eight panels fetch those of a whole tile.
 const amxFetched = 4
 
-// amxFetch fetches a line of each into the second cache.
+// amxFetch fetches what a chunk takes of each into the second cache.
 func (t *tileGen) amxFetch() {
-	t.Op(asm.PREFETCHT1, asm.Ptr(gFetch, 0))
-	t.Op(asm.PREFETCHT1, asm.Idx(gFetch, gAside, 1, 0))
-	t.Op(asm.PREFETCHT1, asm.Idx(gFetch, gAside, 2, 0))
+	lines := 1
+	if t.format == GemmAMXF32 { // before they are split
+		lines = 4 * ThirdsValues / amxBytes
+	}
 	t.Op(asm.LEA, gPitch, asm.Idx(gFetch, gAside, 2, 0))
-	t.Op(asm.PREFETCHT1, asm.Idx(gPitch, gAside, 1, 0))
-	t.Op(asm.ADD, gFetch, asm.Imm(amxBytes))
+	for line := range lines {
+		for _, base := range []asm.R{gFetch, gPitch} {
+			t.Op(asm.PREFETCHT1, asm.Ptr(base, line*amxBytes))
+			t.Op(asm.PREFETCHT1, asm.Idx(base, gAside, 1, line*amxBytes))
+		}
+	}
+	t.Op(asm.ADD, gFetch, asm.Imm(lines*amxBytes))
 }
 
 // amxStart loads the sums that are to be continued, or clears the registers.
@@ -177,27 +205,66 @@ func (t *tileGen) amxStart() {
 
 // amxFinish stores the sums.
 func (t *tileGen) amxFinish() {
-	t.amxPlace()
-	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
-	if t.tail {
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
-		t.eachRow(func(r, v int) {
-			t.Op(asm.VMOVUPS, asm.V(0), t.amxCell(r, v))
-			t.store(t.cell(v), 0, v)
-		})
+	last, done := t.NewLabel(), t.NewLabel()
+	if t.format == GemmAMXF32 && !t.tail {
+		t.Op(asm.CMP, asm.Ptr(gArgs, gemmLast), asm.Imm(0))
+		t.J(asm.NE, last)
 	}
+	store := func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) }
+	t.amxPlace()
+	t.amxMove(store)
+	if t.format == GemmAMXF32 && !t.tail {
+		t.Jmp(done)
+		t.Bind(last)
+		t.amxAside()
+		t.amxMove(store)
+		t.copySums(true)
+		t.Bind(done)
+	}
+	if t.tail {
+		t.copySums(false)
+	}
+}
+
+// copySums copies Sums to C, divided by ThirdsScale if that is due.
+func (t *tileGen) copySums(last bool) {
+	const sum, scale = asm.V(0), asm.V(1)
+	if t.format == GemmAMXF32 {
+		t.Op(asm.VBROADCASTSS, scale, t.F32(1/ThirdsScale))
+		if !last {
+			due := t.NewLabel()
+			t.Op(asm.CMP, asm.Ptr(gArgs, gemmLast), asm.Imm(0))
+			t.J(asm.NE, due)
+			t.Op(asm.VBROADCASTSS, scale, t.F32(1))
+			t.Bind(due)
+		}
+	}
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	t.eachRow(func(r, v int) {
+		if t.format == GemmAMXF32 {
+			t.Op(asm.VMULPS, sum, scale, t.amxCell(r, v))
+		} else {
+			t.Op(asm.VMOVUPS, sum, t.amxCell(r, v))
+		}
+		t.store(t.cell(v), sum, v)
+	})
 }
 
 // amxPlace points gB to where registers of sums are stored and loaded: C, or Sums
 // where a lane is masked, as those instructions have no mask.
 func (t *tileGen) amxPlace() {
 	if t.tail {
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
-		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
+		t.amxAside()
 		return
 	}
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextC))
 	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
+}
+
+// amxAside points it to Sums.
+func (t *tileGen) amxAside() {
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 }
 
 // amxMove calls f for every register of sums and its place.

@@ -26,6 +26,24 @@ func (c *amxChunk) add(sum uint32, k int, a, b uint32) uint32 {
 	return math.Float32bits(math.Float32frombits(sum) + (c[0] + c[1]))
 }
 
+// thirdsSum adds the products of all chunks of GemmAMXF32, whose lanes at gives.
+func thirdsSum(sum uint32, steps int, last bool, at func(k int) (a, b uint32)) uint32 {
+	for first := 0; first < steps; first += ThirdsChunk {
+		for _, parts := range thirdsOrder {
+			var chunk amxChunk
+			for k := range GemmChunk {
+				a, _ := at(first + parts[0]*GemmChunk + k)
+				_, b := at(first + parts[1]*GemmChunk + k)
+				sum = chunk.add(sum, k, a, b)
+			}
+		}
+	}
+	if last {
+		sum = math.Float32bits(math.Float32frombits(sum) / ThirdsScale)
+	}
+	return sum
+}
+
 // sumsOf is memory for a tile's sums.
 func sumsOf(tile GemmTile) unsafe.Pointer {
 	const line = 64
@@ -37,7 +55,7 @@ func sumsOf(tile GemmTile) unsafe.Pointer {
 // The loop over k has a multiplication for each block of sums and loads each
 // operand once.
 func TestAMXInnerLoop(t *testing.T) {
-	for _, format := range []GemmFormat{GemmAMXBF16, GemmAMXBytes} {
+	for _, format := range []GemmFormat{GemmAMXBF16, GemmAMXBytes, GemmAMXF32} {
 		for _, tile := range GemmTiles(AVX512, format) {
 			a, err := emitGemmTile(AVX512, format, tile, false, false, false)
 			if err != nil {
@@ -54,6 +72,11 @@ func TestAMXInnerLoop(t *testing.T) {
 			}
 			blocks := len(tile.heights())
 			want := map[string]int{multiply.String(): blocks * tile.Vectors, "tileloadd": blocks + tile.Vectors, "add": blocks + tile.Vectors + 1, "prefetcht1": amxFetched, "lea": 1, "sub": 1, "jne": 1}
+			if format == GemmAMXF32 { // six pairs of thirds, each with one that the pair before did not have
+				want[multiply.String()] *= 6
+				want["tileloadd"] = 4*blocks + 3*tile.Vectors
+				want["prefetcht1"] *= 2
+			}
 			for op := range count {
 				if count[op] != want[op] {
 					t.Errorf("%v %v: %d %s, want %d", format, tile, count[op], op, want[op])

@@ -27,7 +27,7 @@ func TestGemmArgs(t *testing.T) {
 		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
-		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Sums": {unsafe.Offsetof(g.Sums), gemmSums}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Sums": {unsafe.Offsetof(g.Sums), gemmSums}, "Last": {unsafe.Offsetof(g.Last), gemmLast}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA},
 		"rowsNextA": {unsafe.Offsetof(g.rowsNextA), gemmDownNextA}, "fetchA": {unsafe.Offsetof(g.fetchA), gemmFetchA}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
@@ -221,9 +221,9 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
 				if g.Format.AMX() {
-					k *= GemmChunk
+					k *= GemmChunk * g.Format.planes()
 				}
-				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0, last: rng.IntN(2) == 0}
 				if g.Format.TakesPart(g.ISA) && !g.Columns {
 					size := 4 / g.Format.Group() // of an element
 					c.part = size * rng.IntN(g.Format.Group())
@@ -246,6 +246,7 @@ type tileCase struct {
 	columns           bool // A by columns
 	inPlace           bool // B by rows, not packed
 	again             bool // adds to C
+	last              bool // of GemmAMXF32: no chunk follows
 	part              int  // bytes of A in one more step
 }
 
@@ -259,9 +260,9 @@ func (f GemmFormat) element(rng *rand.Rand, matrix int) uint32 {
 		return small() | small()<<16
 	case f == GemmBF16:
 		return small() << 16
-	case f == GemmAMXBF16 && matrix < 2:
+	case (f == GemmAMXBF16 || f == GemmAMXF32) && matrix < 2:
 		return bf16Pair(float32(rng.NormFloat64()), float32(rng.NormFloat64()))
-	case f == GemmAMXBF16:
+	case f == GemmAMXBF16 || f == GemmAMXF32:
 		return math.Float32bits(float32(rng.NormFloat64()))
 	case f == GemmWide && matrix == 0: // widened
 		return math.Float32bits(float32(rng.NormFloat64())) &^ 0xFFFF
@@ -344,6 +345,9 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	args.SetK(c.k)
 	args.SetPart(c.part)
 	args.Sums = sumsOf(g.Tile)
+	if c.last {
+		args.Last = 1
+	}
 	args.NextA, args.LDNextA = uintptr(args.Sums), 64 // what is fetched changes nothing
 	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
 	if c.again {
@@ -378,6 +382,11 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 			sum := uint32(0)
 			if c.again && g.Format.AMX() {
 				sum = f[2][r*total+j]
+			}
+			if g.Format == GemmAMXF32 {
+				sum = thirdsSum(sum, steps, c.last, func(k int) (a, b uint32) { return lane(r, k), f[1][bAt(k, j)] })
+				want[r*total+j] = sum
+				continue
 			}
 			var chunk amxChunk
 			for k := range steps {

@@ -70,7 +70,7 @@ func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
 		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
 	case GemmWords:
 		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
-	case GemmAMXBF16:
+	case GemmAMXBF16, GemmAMXF32:
 		return 0, asm.TDPBF16PS, asm.VADDPS
 	case GemmAMXBytes:
 		return 0, asm.TDPBUSD, asm.VPADDD
