@@ -56,6 +56,8 @@ func Format(isa, dtype string) x86.GemmFormat {
 	}
 	has := func(f x86.GemmFormat) bool { return ok && x86.HasGemm(target, f, &host.Features) }
 	switch {
+	case dtype == "f32" && has(x86.GemmAMXF32):
+		return x86.GemmAMXF32
 	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmAMXBF16): // weights are unpacked to it
 		return x86.GemmAMXBF16
 	case dtype == "int8" && has(x86.GemmAMXBytes):

@@ -26,8 +26,11 @@ type gemmKernel struct {
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
-	transpose    uintptr // Y lies by columns: code that turns them; else 0
-	constY       *constY // nil if Y may change from run to run
+	transpose    uintptr    // Y lies by columns: code that turns them; else 0
+	turnX        uintptr    // the same of X, where AMX wants rows
+	thirds       *thirdsSet // nil if operands are not split
+	odd          *tileSet   // for what cannot be
+	constY       *constY    // nil if Y may change from run to run
 }
 
 // compileGemm makes the kernel of a product. f16 and bf16 are widened where
@@ -49,15 +52,24 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if err := k.makeTiles(c.device); err != nil {
 		return nil, err
 	}
+	if lanes == x86.GemmAMXF32 {
+		var err error
+		if k.thirds, err = thirdsKernels(); err != nil {
+			return nil, err
+		}
+		if k.odd, err = (tileKind{isa: c.isa, format: x86.GemmF32}).set(oddTile); err != nil {
+			return nil, err
+		}
+	}
 	var plain bool
 	k.out, plain = g.StoreAt()
 	sums := g.DType.Compute()
 	k.plainOut = plain && sideBySide(k.out.Col, g.Cols) && g.Params[k.out.Param].DType.Size() == sums.Size()
 	k.beside, k.hasBeside = g.Beside()
-	if !k.plainOut || !g.Bare() || g.DType != sums {
+	if !k.plainOut || !g.Bare() || g.DType != sums || k.keepsSums() {
 		var err error
-		if c.isa == x86.AVX512 {
-			k.finish, err = c.partBehindTiles(finishOf(g))
+		if c.isa == x86.AVX512 && !k.tiles.format.AMX() {
+			k.finish, err = c.partBehindTiles(finishOf(g), k.tiles)
 		} else {
 			k.finish, err = c.part(finishOf(g))
 		}
@@ -67,6 +79,13 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	}
 	k.constY = newConstY(g, fmt.Sprint(cutOf(lanes)))
 	return k, nil
+}
+
+// keepsSums tells that unfinished sums are to lie side by side, as those of several
+// blocks of k are loaded again and again.
+func (k *gemmKernel) keepsSums() bool {
+	terms, _ := k.work.K.Const()
+	return k.tiles.format == x86.GemmAMXF32 && terms > thirdsBlock
 }
 
 // handsOver tells that tile kernels run the epilogue. Behind the tiles of AVX2, 6
@@ -84,6 +103,15 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	k.x, plain = g.PlainX()
 	plain = plain && inPlace
 	switch {
+	case k.tiles.format == x86.GemmAMXF32 && !(plain && sideBySide(k.x.Col, g.K)):
+		if plain && sideBySide(k.x.Row, g.Rows) {
+			if k.turnX, err = transposes[c.isa](); err != nil {
+				return err
+			}
+		}
+		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
+			return err
+		}
 	case k.tiles.format == x86.GemmWide:
 		if k.packX, err = c.part(k.work.PackX(template.Single)); err != nil {
 			return err
@@ -91,8 +119,13 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
 		k.tiles.columns = true
-	case g.TurnedX() && k.format != template.Bytes && !k.tiles.format.AMX():
-		k.tiles.columns = true
+	case g.TurnedX() && k.format != template.Bytes:
+		k.tiles.columns = !k.tiles.format.AMX()
+		if !k.tiles.columns {
+			if k.turnX, err = transposes[c.isa](); err != nil {
+				return err
+			}
+		}
 		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
 			return err
 		}
@@ -105,7 +138,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	plain = plain && inPlace
 	switch {
 	case plain && sideBySide(k.y.Col, g.Cols) && k.format == template.Single:
-		k.yRows = !g.ConstY
+		k.yRows = !g.ConstY && k.tiles.format != x86.GemmAMXF32
 	case plain && sideBySide(k.y.Row, g.K):
 		if k.transpose, err = transposes[c.isa](); err != nil {
 			return err

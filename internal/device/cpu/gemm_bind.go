@@ -137,8 +137,10 @@ func (s *gemmStep) strides() (err error) {
 		}
 	}
 	var one int
-	if k.packX == nil {
+	if k.packX == nil || k.turnX != 0 && s.splits() {
 		both(k.x, &s.rowX, &s.colX)
+	}
+	if k.packX == nil && !s.splits() {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
 		s.copyX = !s.tiles.Columns && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
@@ -199,7 +201,11 @@ func (s *gemmStep) collides(stride, rows int) bool {
 func (s *gemmStep) memory(r *binding) error {
 	k, tile := s.kernel, s.tiles.Tile
 	pad := s.lanes // keeps rows of the panels from colliding
+	s.strideX = s.maxK() + pad
 	s.strideA, s.strideC = s.maxK()*s.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
+	if s.splits() {
+		s.strideA = thirdsBytes(ceilDiv(s.maxK(), s.chunk)*s.chunk)/4 + pad
+	}
 	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width
 	}
@@ -220,8 +226,9 @@ func (s *gemmStep) memory(r *binding) error {
 	if k.packX != nil && s.tiles.Columns {
 		rowsA = max(rowsA, maxTurned)
 	}
-	a := room(k.packX != nil || s.copyX, 4*rowsA*s.strideA)
-	narrow := room(k.packX != nil && s.copyX, 4*tile.Rows*s.strideA)
+	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
+	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*tile.Rows*max(s.strideA, s.strideX))
+	thirds := room(s.splits(), thirdsBytes(s.slotBytes()/4))
 	slots, keep := 1, s.keepsPacked()
 	if keep {
 		slots = s.slots()
@@ -255,6 +262,10 @@ func (s *gemmStep) memory(r *binding) error {
 		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
 		w.narrow = unsafe.Add(own[i], narrow)
 		w.args.Sums = unsafe.Add(own[i], sums)
+		if s.splits() {
+			w.thirds = unsafe.Add(own[i], thirds)
+			w.oddRows, w.oddPanels = make([]uint32, s.rowPanels*tile.Rows), make([]uint32, s.blockPanels*tile.Vectors)
+		}
 		if packB && keep {
 			w.packed.have = make([]bool, slots)
 		}

@@ -40,12 +40,13 @@ func finishOf(g *template.Gemm) *template.Part {
 	return &t
 }
 
-// partBehindTiles is a part that tile kernels run, see x86.GemmFinish, if it is
+// partBehindTiles is a part that tile kernels of a kind run, see x86.GemmFinish, if it is
 // in machine code.
-func (c *compiler) partBehindTiles(t *template.Part) (*part, error) {
+func (c *compiler) partBehindTiles(t *template.Part, tiles tileKind) (*part, error) {
 	p := &part{Part: t}
 	p.layout, p.tile.args, p.tile.spare = x86.FinishLayout(t.Kernel)
-	return p, c.emitPart(p, x86.EmitFinish)
+	vectors := x86.GemmTiles(tiles.isa, tiles.format)[0].Vectors
+	return p, c.emitPart(p, func(k *loop.Kernel, isa x86.ISA) (*x86.Code, error) { return x86.EmitFinish(k, isa, vectors) })
 }
 
 func (c *compiler) part(t *template.Part) (*part, error) {

@@ -35,32 +35,33 @@ type gemmPlan struct {
 type kCut struct {
 	group int // values of k in a step, which is a lane of 32 bits
 	chunk int // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
-	block int // steps whose products are one sum from zero
+	block int // steps whose products are one sum from zero; by AMX, in the first cache
+	aside int // rows whose unfinished sums are kept aside
+	speed int // times that of products by vectors, about
 }
 
 // amxBlock is the block of products by AMX: so short that the rows of a tile stay
 // in the first cache beside what passes of B.
-const amxBlock = 192
+const (
+	amxBlock    = 192
+	thirdsBlock = 128
+)
 
 // cutOf is how tile kernels of a format want k to be cut.
 func cutOf(f x86.GemmFormat) kCut {
-	if f.AMX() {
-		return kCut{f.Group(), x86.GemmChunk, amxBlock}
+	switch {
+	case f == x86.GemmAMXF32:
+		return kCut{1, x86.ThirdsValues, thirdsBlock, 512, 2}
+	case f.AMX():
+		// Sums of a row panel stay near, and B comes from the second cache as fast as
+		// it is multiplied.
+		return kCut{f.Group(), x86.GemmChunk, amxBlock, 1, 6}
 	}
-	return kCut{f.Group(), 1, template.SumBlock}
+	return kCut{f.Group(), 1, template.SumBlock, partialRows, 1}
 }
-
-// amxFaster is how much more work than by vectors is done in the same time, at
-// least.
-const amxFaster = 6
 
 // work scales limits that stand for a time.
-func (c kCut) work(steps int) int {
-	if c.chunk > 1 {
-		return amxFaster * steps
-	}
-	return steps
-}
+func (c kCut) work(steps int) int { return c.speed * steps }
 
 // Sizes of blocks; BenchmarkGemm reports what they reach.
 const (
@@ -86,10 +87,9 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	}
 	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
-	p.blockRows = max(1, partialRows/tile.Rows)
+	p.blockRows = max(1, p.aside/tile.Rows)
 	if p.chunk > 1 {
 		p.kCut.block = max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk) // as even as can be
-		p.blockRows = 1                                                          // sums of a row panel stay near, and B comes from the second cache as fast as it is multiplied
 	}
 	p.split(workers, ownB)
 	return p

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
 
@@ -21,7 +22,9 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	pitch := 0 // bytes from row to row
 	switch {
 	case w.packX != nil && tiles.Columns:
-		return s.packTurned(w, batch, r0, r1, k0, k1)
+		return s.packTurned(w, w.a, batch, r0, r1, r1-r0, k0, k1)
+	case w.packX != nil && s.kernel.turnX != 0:
+		return s.turnTurned(w, batch, r0, r1, k0, k1)
 	case w.packX != nil:
 		from, pitch = w.a, 4*s.strideA
 		if s.copyX {
@@ -62,18 +65,37 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 // them, and whole row panels of the tile for many rows.
 const maxTurned = 48
 
-// packTurned runs the part that writes rows of X by columns.
-func (s *gemmStep) packTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
-	c, stride := w.packX, r1-r0
-	w.args.A, w.args.LDA = w.a, uintptr(4*stride)
+// packTurned runs the part that writes rows of X by columns, so many lanes apart.
+func (s *gemmStep) packTurned(w *gemmWorker, to unsafe.Pointer, batch, r0, r1, stride, k0, k1 int) error {
+	c := w.packX
+	w.args.A, w.args.LDA = to, uintptr(4*stride)
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstRow, r0)
 	c.set(template.EndRow, r1)
 	c.set(template.FirstK, k0)
 	c.set(template.EndK, k1)
 	c.set(template.Stride, stride)
-	c.panel(w.a, 4*stride*(k1-k0))
-	return c.run(0, ceilDiv(stride, template.TurnedRows))
+	c.panel(to, 4*stride*(k1-k0))
+	return c.run(0, ceilDiv(r1-r0, template.TurnedRows))
+}
+
+// turnTurned is the same for tiles that take rows: what the part wrote is turned
+// back, lane by lane, which is faster than to gather rows.
+func (s *gemmStep) turnTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
+	stride := ceilDiv(r1-r0, s.lanes) * s.lanes
+	there := min(k1, max(k0, ceilDiv(s.k, s.group)))
+	if err := s.packTurned(w, w.narrow, batch, r0, r1, stride, k0, there); err != nil {
+		return err
+	}
+	clear(unsafe.Slice((*uint32)(unsafe.Add(w.narrow, 4*stride*(there-k0))), stride*(k1-there)))
+	args := x86.TransposeArgs{LDSrc: uintptr(4 * stride), LDDst: uintptr(4 * s.strideA), Count: uintptr(stride / s.lanes)}
+	for k := 0; k < k1-k0; k += s.lanes {
+		args.Src, args.Dst = unsafe.Add(w.narrow, 4*stride*k), unsafe.Add(w.a, 4*k)
+		jit.Call(s.kernel.turnX, unsafe.Pointer(&args))
+	}
+	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
+	w.args.NextA, w.args.LDNextA = uintptr(w.a), 0 // memory that is there
+	return nil
 }
 
 // packRows runs the part that writes rows of X, and fills up the last chunk.
@@ -86,10 +108,14 @@ func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first
 	c.set(template.FirstRow, r0)
 	c.set(template.FirstK, first)
 	c.set(template.EndK, end)
-	c.set(template.Stride, 4*s.strideA/size)
-	c.panel(to, 4*s.tiles.Tile.Rows*s.strideA)
+	stride := s.strideA
+	if s.splits() {
+		stride = s.strideX
+	}
+	c.set(template.Stride, 4*stride/size)
+	c.panel(to, 4*s.tiles.Tile.Rows*stride)
 	whole := s.group * s.chunk
-	if err := c.run(r0, r1); err != nil || (end-first)%whole == 0 {
+	if err := c.run(r0, r1); err != nil || (end-first)%whole == 0 || s.splits() {
 		return err
 	}
 	for r := range r1 - r0 {

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 	"weak"
@@ -31,6 +32,7 @@ type gemmStep struct {
 	rowX, colX, rowY, colY, rowOut int
 	sizeX, sizeY                   int  // bytes of their elements
 	strideA                        int  // of packed rows of X, in lanes
+	strideX                        int  // of rows of X that are packed to be split
 	strideC                        int  // of unfinished sums
 	tileC                          bool // these are those of one tile, finished at once
 	rowBeside                      int  // of what the epilogue reads
@@ -43,7 +45,9 @@ type gemmStep struct {
 type gemmWorker struct {
 	args                 x86.GemmArgs
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
-	narrow               unsafe.Pointer // packed rows of X that are copied to a
+	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
+	thirds               unsafe.Pointer // of B
+	oddRows, oddPanels   []uint32       // of a block, where operands are split
 	packX, packY, finish *partCall
 	packed               packedPart
 	_                    [64]byte // no false sharing
@@ -78,25 +82,55 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		return err
 	}
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
+	clear(w.oddRows)
+	clear(w.oddPanels)
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
 		panels, err := s.placeB(w, t, b, at.y, kb)
 		if err != nil {
 			return err
 		}
-		s.setK(w, k0, k1)
+		if s.splits() {
+			s.splitB(w, panels, k0, k1, col1-col0)
+			panels = w.thirds
+		} else {
+			s.setK(w, k0, k1)
+		}
 		w.args.Continue = uintptr(kb)
 		last := kb == s.kBlocks-1
+		w.args.Last = 0
+		if last {
+			w.args.Last = 1
+		}
 		s.placeFinish(w, b.batch0, last)
 		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
 			n = s.together(i, b, k1-k0)
-			if err := s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1); err != nil {
+			var odd []uint32
+			if s.splits() {
+				odd = w.oddRows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
+				err = s.splitA(w, at.x, b.batch0, r0, r1, k0, k1, odd)
+			} else {
+				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)
+			}
+			if err != nil {
 				return err
 			}
 			s.placeC(w, b, at.out, r0, r1-r0, col0)
 			s.placeBeside(w, at.beside, r0, col0, last)
+			if !last && s.kernel.finish != nil {
+				w.args.LDAhead = 0 // results come later
+			}
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
+			if last && (slices.Contains(odd, 1) || slices.Contains(w.oddPanels, 1)) {
+				if err := s.oddBlock(w, t, b, at, r0, r1, k0, k1, odd); err != nil {
+					return err
+				}
+				s.atThirds(w, k0, k1)
+				w.args.Continue = uintptr(kb)
+				s.placeFinish(w, b.batch0, true)
+				continue
+			}
 			s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
@@ -127,7 +161,7 @@ const callSteps = 180_000
 func (s *gemmStep) together(i int, b area, steps int) int {
 	k := s.kernel
 	turned := k.packX != nil && s.tiles.Columns
-	if k.packX != nil && !turned || s.copyX || k.finish != nil && !k.handsOver() {
+	if k.packX != nil && !turned || s.copyX || s.splits() || k.finish != nil && !k.handsOver() {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
@@ -143,7 +177,7 @@ type addresses struct{ x, y, out, beside unsafe.Pointer }
 
 func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	k := s.kernel
-	if k.packX == nil && s.k > 0 { // nothing is read of an empty matrix, which may lie nowhere
+	if (k.packX == nil || k.turnX != 0 && s.splits()) && s.k > 0 { // nothing is read of an empty matrix, which may lie nowhere
 		a.x, err = s.base(k.x, batch)
 	}
 	if err == nil && s.k > 0 && (s.directB || k.transpose != 0) {

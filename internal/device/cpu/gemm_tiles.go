@@ -70,6 +70,8 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmFormat) {
 	f, kernels := tileFormat(g.Format(), d.target(), &d.has)
 	switch {
+	case kernels == x86.GemmF32 && d.inThirds(g):
+		return f, x86.GemmAMXF32
 	case kernels != x86.GemmBF16 || !d.widens:
 		return f, kernels
 	case g.ConstY && !g.TurnedX():

@@ -231,14 +231,28 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 	k0, k1 := s.kStart(block), s.kStart(block+1)
 	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	s.fillUp(to, end-first, k0, k1)
+	if s.splits() && col1%x86.PackedCols != 0 { // what is no column is split too
+		last := 4 * x86.PackedCols * (k1 - k0)
+		clear(unsafe.Slice((*byte)(unsafe.Add(to, (end-first-1)*last)), last))
+	}
 	c.set(template.AtBatch, batch)
-	c.set(template.EndK, k1)
+	there := min(k1, max(k0, ceilDiv(s.k, s.group))) // behind it all is filled up
+	c.set(template.EndK, there)
 	// run is the part for panels from p on and steps from k on.
 	run := func(p, end, k int) error {
 		at := 4 * x86.PackedCols * ((p-first)*(k1-k0) + k - k0)
 		c.set(template.FirstK, k)
 		c.set(template.FirstPanel, p)
 		c.panel(unsafe.Add(to, at), room-at)
+		for there < k1 && p+1 < end { // the part puts panels that are filled up closer together
+			if err := c.run(p, p+1); err != nil {
+				return err
+			}
+			p++
+			at += 4 * x86.PackedCols * (k1 - k0)
+			c.set(template.FirstPanel, p)
+			c.panel(unsafe.Add(to, at), room-at)
+		}
 		return c.run(p, end)
 	}
 	whole := min(k1, s.k/s.group) // behind it, part of a step: what fills it up does not lie there
@@ -252,7 +266,7 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 			return run(p, end, k0) // the last
 		}
 		s.turnPanel(unsafe.Add(y, 4*k0+s.sizeY*col*s.colY), unsafe.Add(to, 4*(p-first)*x86.PackedCols*(k1-k0)), cols, whole-k0)
-		if whole < k1 {
+		if whole < there {
 			if err := run(p, p+1, whole); err != nil {
 				return err
 			}

@@ -46,14 +46,15 @@ func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
 
 type emitOptions struct {
 	stream bool // stores past the caches, as a second form
-	finish int  // of a kernel behind tiles: the word of their arguments; else 0
+	finish  int  // of a kernel behind tiles: the word of their arguments; else 0
+	vectors int  // of those tiles; else 0
 }
 
 func emit(k *loop.Kernel, isa ISA, o emitOptions) (code, streaming *Code, err error) {
 	plan := map[*loop.Loop]laneMode{}
 	for {
 		e := newEmitter(k, isa, plan)
-		e.finishArgs = o.finish
+		e.finishArgs, e.vectors = o.finish, o.vectors
 		if o.stream {
 			e.streamable = e.onlyWritten()
 		}
@@ -85,6 +86,7 @@ type emitter struct {
 	consts map[constKey]reg
 
 	finishArgs int // see emitOptions
+	vectors    int
 
 	streamable uint64 // params that stores past the caches may go to
 	streams    uint64 // those that have such stores

@@ -55,10 +55,11 @@ func FinishLayout(k *loop.Kernel) (l native.Layout, args, spare int) {
 	return l, args, spare
 }
 
-// EmitFinish is Emit for a kernel behind tiles.
-func EmitFinish(k *loop.Kernel, isa ISA) (*Code, error) {
+// EmitFinish is Emit for a kernel behind tiles of so many vectors: it works on no
+// more of a row at once.
+func EmitFinish(k *loop.Kernel, isa ISA, vectors int) (*Code, error) {
 	_, args, _ := FinishLayout(k)
-	code, _, err := emit(k, isa, emitOptions{finish: args})
+	code, _, err := emit(k, isa, emitOptions{finish: args, vectors: vectors})
 	return code, err
 }
 

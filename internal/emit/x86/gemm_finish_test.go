@@ -35,7 +35,7 @@ func TestGemmFinish(t *testing.T) {
 		if err := loop.Check(k); err != nil {
 			t.Fatal(err)
 		}
-		code, err := EmitFinish(k, isa)
+		code, err := EmitFinish(k, isa, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,5 +73,9 @@ func amxPeakLoop(format GemmFormat) (code []byte, ops int, err error) {
 	t.Op(asm.TILERELEASE)
 	t.Op(asm.RET)
 	code, err = t.Finish()
-	return code, unroll * tile.Rows * tile.Vectors * GemmLanes(asm.AVX512) * GemmChunk * format.Group() * 2, err
+	ops = unroll * tile.Rows * tile.Vectors * GemmLanes(asm.AVX512) * GemmChunk * format.Group() * 2
+	if format == GemmAMXF32 {
+		ops = ops * 2 / len(thirdsOrder) // of pairs of bf16
+	}
+	return code, ops, err
 }
