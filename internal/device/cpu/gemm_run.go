@@ -98,10 +98,6 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		}
 		w.args.Continue = uintptr(kb)
 		last := kb == s.kBlocks-1
-		w.args.Last = 0
-		if last {
-			w.args.Last = 1
-		}
 		s.placeFinish(w, b.batch0, last)
 		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
@@ -128,10 +124,10 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				}
 				s.atThirds(w, k0, k1)
 				w.args.Continue = uintptr(kb)
-				s.placeFinish(w, b.batch0, true)
-				continue
+				s.placeC(w, b, at.out, r0, r1-r0, col0)
+			} else {
+				s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			}
-			s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err

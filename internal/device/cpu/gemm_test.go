@@ -29,6 +29,7 @@ type gemmCase struct {
 	const_ bool   // Y is a weight
 	dtype  string // f32 if empty; bf16, int8: operands that the product widens
 	ints   bool   // small integers, which any way of summing adds exactly
+	least  int    // of m, where it is a symbol
 }
 
 func (c gemmCase) String() string {
@@ -68,6 +69,9 @@ func (c gemmCase) build(rng *rand.Rand) *gemmTest {
 		for _, s := range c.syms {
 			if string(s) == name {
 				t.env[name] = n
+				if name == "m" {
+					return ir.Sym(name, c.least, 1<<20)
+				}
 				return ir.Sym(name, 0, 1<<20)
 			}
 		}

@@ -149,18 +149,17 @@ func (s *gemmStep) oddBlock(w *gemmWorker, t, b area, at addresses, r0, r1, k0, 
 	a, thirds := w.args.A, w.args.B
 	return eachRun(odd[:r1-r0], func(from, to int, oddRows bool) error {
 		if oddRows {
-			return s.asF32(w, t, b, at, r0+from, r0+to, 0, cols)
+			return s.asF32(w, t, b, at, r0, r0+from, r0+to, 0, cols)
 		}
 		return eachRun(panels, func(first, end int, oddCols bool) error {
 			c0, c1 := first*s.width, min(end*s.width, cols)
 			if oddCols {
-				return s.asF32(w, t, b, at, r0+from, r0+to, c0, c1)
+				return s.asF32(w, t, b, at, r0, r0+from, r0+to, c0, c1)
 			}
 			s.atThirds(w, k0, k1)
-			s.placeFinish(w, b.batch0, true)
 			w.args.Continue, w.args.LDA = uintptr(s.kBlocks-1), uintptr(4*s.strideA)
 			w.args.A, w.args.B = unsafe.Add(a, 4*from*s.strideA), unsafe.Add(thirds, first*int(w.args.PanelB))
-			s.placeTile(w, b, at, r0+from, to-from, c0)
+			s.placeTile(w, b, at, r0, r0+from, to-from, c0)
 			s.tiles.run(&w.args, 1, to-from, c1-c0)
 			return nil
 		})
@@ -182,22 +181,23 @@ func eachRun(words []uint32, f func(from, to int, odd bool) error) error {
 	return nil
 }
 
-// placeTile says where the sums of some rows go from a column of the block on, and
-// what belongs to them, for the last block of k.
-func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, row, height, col int) {
-	first := b.col0*s.width + col
-	s.placeC(w, b, at.out, row, height, first)
-	if s.kernel.finish != nil && !s.tileC {
-		w.args.C = unsafe.Add(w.args.C, 4*col)
+// placeTile says where the sums of some rows of the row panel that begins at panel
+// go, from a column of the block on.
+func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, panel, row, height, col int) {
+	s.placeC(w, b, at.out, panel, height, b.col0*s.width+col)
+	g := &w.args
+	g.C, g.Ahead = unsafe.Add(g.C, (row-panel)*int(g.LDC)), g.Ahead+uintptr(row-panel)*g.LDAhead
+	if s.kernel.finish != nil {
+		g.C = unsafe.Add(g.C, 4*col)
 	}
-	s.placeBeside(w, at.beside, row, first, true)
-	w.args.Finish.Row, w.args.Finish.Col = uintptr(row), uintptr(first)
+	g.Beside, g.LDBeside = 0, 0
 }
 
-// asF32 computes rows r0 to r1 and columns c0 to c1 of a block, over all k.
-func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, r0, r1, c0, c1 int) error {
-	for r := r0; r < r1; r += oddTile.Rows {
-		height := min(oddTile.Rows, r1-r)
+// asF32 computes rows from to to of the row panel that begins at panel, and columns c0
+// to c1 of a block, over all k.
+func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, panel, from, to, c0, c1 int) error {
+	for r := from; r < to; r += oddTile.Rows {
+		height := min(oddTile.Rows, to-r)
 		for kb := range s.kBlocks {
 			k0, k1 := s.kStart(kb), s.kStart(kb+1)
 			first, end := s.values(k0, k1)
@@ -205,15 +205,14 @@ func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, r0, r1, c0, c1 
 			if err != nil {
 				return err
 			}
-			from, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, first, end)
+			rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, first, end)
 			if err != nil {
 				return err
 			}
-			s.placeFinish(w, b.batch0, kb == s.kBlocks-1)
-			s.placeTile(w, b, at, r, height, c0)
+			s.placeTile(w, b, at, panel, r, height, c0)
 			w.args.SetK(end - first)
 			w.args.Continue = uintptr(kb)
-			w.args.A, w.args.LDA = from, uintptr(pitch)
+			w.args.A, w.args.LDA = rows, uintptr(pitch)
 			w.args.B = unsafe.Add(panels, c0/s.width*int(w.args.PanelB))
 			s.kernel.odd.run(&w.args, 1, height, c1-c0)
 		}

@@ -45,7 +45,7 @@ func Emit(k *loop.Kernel, isa ISA) (*Code, error) {
 }
 
 type emitOptions struct {
-	stream bool // stores past the caches, as a second form
+	stream  bool // stores past the caches, as a second form
 	finish  int  // of a kernel behind tiles: the word of their arguments; else 0
 	vectors int  // of those tiles; else 0
 }

@@ -88,8 +88,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
 // where k counts steps and the products are those of its format. Kernels by AMX
-// take a multiple of GemmChunk steps and begin with c = C[r][j] instead, so that
-// where k is cut changes no bit. A kernel by
+// take whole chunks of steps. But for GemmAMXF32 they begin with c = C[r][j], so
+// that where k is cut changes no bit. A kernel by
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
@@ -124,7 +124,6 @@ type GemmArgs struct {
 	RowPanels            uintptr        // at least 1
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
-	Last                 uintptr        // of GemmAMXF32 alone: not 0 if no chunk follows, so that sums are divided by ThirdsScale
 	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel
 	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
@@ -159,11 +158,10 @@ const (
 	gemmStepC    = 144
 	gemmRowsC    = 152
 	gemmSums     = 160
-	gemmLast     = 168
-	gemmNextA    = 176
-	gemmLDNextA  = 184
-	gemmMask     = 192
-	gemmFinish   = 224
+	gemmNextA    = 168
+	gemmLDNextA  = 176
+	gemmMask     = 184
+	gemmFinish   = 216
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8

@@ -186,6 +186,10 @@ func (t *tileGen) amxStart() {
 		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
 	}
 	fresh, done := t.NewLabel(), t.NewLabel()
+	if t.format == GemmAMXF32 { // those of blocks of k are added later
+		t.amxMove(func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) })
+		return
+	}
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
 	t.J(asm.EQ, fresh)
 	if t.tail {
@@ -205,66 +209,54 @@ func (t *tileGen) amxStart() {
 
 // amxFinish stores the sums.
 func (t *tileGen) amxFinish() {
-	last, done := t.NewLabel(), t.NewLabel()
-	if t.format == GemmAMXF32 && !t.tail {
-		t.Op(asm.CMP, asm.Ptr(gArgs, gemmLast), asm.Imm(0))
-		t.J(asm.NE, last)
-	}
-	store := func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) }
 	t.amxPlace()
-	t.amxMove(store)
-	if t.format == GemmAMXF32 && !t.tail {
-		t.Jmp(done)
-		t.Bind(last)
-		t.amxAside()
-		t.amxMove(store)
-		t.copySums(true)
-		t.Bind(done)
-	}
-	if t.tail {
-		t.copySums(false)
+	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
+	switch {
+	case t.format == GemmAMXF32:
+		t.scaleSums()
+	case t.tail:
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.eachRow(func(r, v int) {
+			t.Op(asm.VMOVUPS, asm.V(0), t.amxCell(r, v))
+			t.store(t.cell(v), 0, v)
+		})
 	}
 }
 
-// copySums copies Sums to C, divided by ThirdsScale if that is due.
-func (t *tileGen) copySums(last bool) {
-	const sum, scale = asm.V(0), asm.V(1)
-	if t.format == GemmAMXF32 {
-		t.Op(asm.VBROADCASTSS, scale, t.F32(1/ThirdsScale))
-		if !last {
-			due := t.NewLabel()
-			t.Op(asm.CMP, asm.Ptr(gArgs, gemmLast), asm.Imm(0))
-			t.J(asm.NE, due)
-			t.Op(asm.VBROADCASTSS, scale, t.F32(1))
-			t.Bind(due)
-		}
-	}
+// scaleSums stores Sums divided by ThirdsScale, or adds that to what is there, with
+// one rounding.
+func (t *tileGen) scaleSums() {
+	const sum, scale, before = asm.V(0), asm.V(1), asm.V(2)
+	again, done := t.NewLabel(), t.NewLabel()
+	t.Op(asm.VBROADCASTSS, scale, t.F32(1/ThirdsScale))
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+	t.J(asm.NE, again)
 	t.eachRow(func(r, v int) {
-		if t.format == GemmAMXF32 {
-			t.Op(asm.VMULPS, sum, scale, t.amxCell(r, v))
-		} else {
-			t.Op(asm.VMOVUPS, sum, t.amxCell(r, v))
-		}
+		t.Op(asm.VMULPS, sum, scale, t.amxCell(r, v))
 		t.store(t.cell(v), sum, v)
 	})
+	t.Jmp(done)
+	t.Bind(again)
+	t.eachRow(func(r, v int) {
+		t.load(before, t.cell(v), v)
+		t.Op(asm.VFMADD231PS, before, scale, t.amxCell(r, v))
+		t.store(t.cell(v), before, v)
+	})
+	t.Bind(done)
 }
 
 // amxPlace points gB to where registers of sums are stored and loaded: C, or Sums
-// where a lane is masked, as those instructions have no mask.
+// where they are still to be scaled, or a lane is masked, as those instructions have
+// no mask.
 func (t *tileGen) amxPlace() {
-	if t.tail {
-		t.amxAside()
+	if t.tail || t.format == GemmAMXF32 {
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 		return
 	}
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextC))
 	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
-}
-
-// amxAside points it to Sums.
-func (t *tileGen) amxAside() {
-	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
-	t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 }
 
 // amxMove calls f for every register of sums and its place.

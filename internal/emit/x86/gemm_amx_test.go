@@ -27,7 +27,7 @@ func (c *amxChunk) add(sum uint32, k int, a, b uint32) uint32 {
 }
 
 // thirdsSum adds the products of all chunks of GemmAMXF32, whose lanes at gives.
-func thirdsSum(sum uint32, steps int, last bool, at func(k int) (a, b uint32)) uint32 {
+func thirdsSum(steps int, at func(k int) (a, b uint32)) (sum uint32) {
 	for first := 0; first < steps; first += ThirdsChunk {
 		for _, parts := range thirdsOrder {
 			var chunk amxChunk
@@ -38,10 +38,7 @@ func thirdsSum(sum uint32, steps int, last bool, at func(k int) (a, b uint32)) u
 			}
 		}
 	}
-	if last {
-		sum = math.Float32bits(math.Float32frombits(sum) / ThirdsScale)
-	}
-	return sum
+	return math.Float32bits(math.Float32frombits(sum) / ThirdsScale)
 }
 
 // sumsOf is memory for a tile's sums.

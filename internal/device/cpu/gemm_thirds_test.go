@@ -1,0 +1,266 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// thirdsDevice is a device whose large products of f32 are by AMX.
+func thirdsDevice(t *testing.T) *Device {
+	t.Helper()
+	d, err := New(Options{ISA: AMX})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// compileThirds compiles a product that has to be by AMX.
+func compileThirds(t *testing.T, d *Device, test *gemmTest) kernel {
+	t.Helper()
+	k := test.compile(t, d)
+	if g, ok := k.(*gemmKernel); !ok || g.tiles.format != x86.GemmAMXF32 {
+		t.Fatal("the product is not by AMX")
+	}
+	return k
+}
+
+// drawThirds draws a product that is by AMX, of every form.
+func drawThirds(rng *rand.Rand) gemmCase {
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	c := gemmCase{
+		size: gemmSize{1 + rng.IntN(2), thirdsRows + rng.IntN(40), thirdsTerms + rng.IntN(40), thirdsTerms + rng.IntN(240)}, syms: pick("", "", "m"), least: thirdsRows,
+		x: pick("plain", "plain", "wide", "transposed", "relu", "step"), y: pick("plain", "transposed", "shared"), out: pick("plain", "bias", "residual", "transposed", "two"), const_: rng.IntN(2) == 0,
+	}
+	switch rng.IntN(8) { // several blocks of rows, of columns
+	case 0:
+		c.size = gemmSize{1, 600 + rng.IntN(40), thirdsTerms, thirdsBlock + 1 + rng.IntN(20)}
+	case 1:
+		c.size = gemmSize{1, thirdsRows, 520 + rng.IntN(60), thirdsTerms + rng.IntN(90)}
+	}
+	return c
+}
+
+// Products of whole numbers have the bits of the loops, whatever the form.
+func TestThirdsForms(t *testing.T) {
+	d := thirdsDevice(t)
+	rng := rand.New(rand.NewPCG(21, 22))
+	n := 24
+	if testing.Short() {
+		n = 4
+	}
+	for range n {
+		c := drawThirds(rng)
+		c.ints = true
+		test := c.build(rng)
+		want, k := test.reference(t), compileThirds(t, d, test)
+		for _, workers := range []int{1, 3} {
+			test.check(t, fmt.Sprintf("%v %d workers", c, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// floats are the numbers of a buffer.
+func floats(b []byte) []float32 {
+	f := make([]float32, len(b)/4)
+	for i := range f {
+		f[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return f
+}
+
+// setFloat puts a number into a buffer.
+func setFloat(b []byte, i int, v float32) {
+	binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
+}
+
+// exactly is a product in f64 and the sums of the magnitudes of its terms.
+func exactly(x, y []float32, rows, cols, k int) (sums, magnitudes []float64) {
+	sums, magnitudes = make([]float64, rows*cols), make([]float64, rows*cols)
+	for r := range rows {
+		for j := range k {
+			a := float64(x[r*k+j])
+			for n := range cols {
+				p := a * float64(y[j*cols+n])
+				sums[r*cols+n] += p
+				magnitudes[r*cols+n] += math.Abs(p)
+			}
+		}
+	}
+	return sums, magnitudes
+}
+
+// Products of other numbers are no further from the exact ones than those by
+// vectors, in the mean and at most.
+func TestThirdsAccuracy(t *testing.T) {
+	d := thirdsDevice(t)
+	vectors, err := New(Options{ISA: AVX512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = vectors.Close() }()
+	rng := rand.New(rand.NewPCG(23, 24))
+	for _, size := range []gemmSize{{1, 64, 70, 64}, {1, 100, 90, 384}, {1, 96, 64, 1536}, {1, 64, 64, 5000}} {
+		for _, spread := range []float64{1, 8, 20} { // of exponents
+			test := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true}.build(rng)
+			for i := range test.data[:2] {
+				for j := range len(test.data[i]) / 4 {
+					setFloat(test.data[i], j, float32(rng.NormFloat64()*math.Exp2(spread*(2*rng.Float64()-1))))
+				}
+			}
+			want, magnitude := exactly(floats(test.data[0]), floats(test.data[1]), size.rows, size.cols, size.k)
+			errors := func(d *Device, k kernel) (mean, most float64) {
+				for i, v := range floats(test.run(t, d, k, 1, false)[2]) {
+					e := math.Abs(float64(v)-want[i]) / magnitude[i]
+					mean, most = mean+e/float64(len(want)), max(most, e)
+				}
+				return mean, most
+			}
+			mean, most := errors(d, compileThirds(t, d, test))
+			meanV, mostV := errors(vectors, test.compile(t, vectors))
+			t.Logf("%v, exponents within %v: mean %.2g, most %.2g; by vectors %.2g, %.2g", size, spread, mean, most, meanV, mostV)
+			if mean > 1.1*meanV+0x1p-26 || most > 1.5*mostV+0x1p-25 {
+				t.Errorf("%v, exponents within %v: mean error %g, most %g; by vectors %g, %g", size, spread, mean, most, meanV, mostV)
+			}
+		}
+	}
+}
+
+// A row has the same bits whatever the number of rows, of workers, and what other
+// rows hold.
+func TestThirdsRowsAlone(t *testing.T) {
+	d := thirdsDevice(t)
+	const most, cols, k = 300, 150, 700
+	for _, x := range []string{"plain", "relu"} {
+		test := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", least: thirdsRows, x: x, y: "plain", out: "bias", const_: true}.build(rand.New(rand.NewPCG(7, 8)))
+		made := compileThirds(t, d, test)
+		setFloat(test.data[0], 70*k+3, float32(math.NaN()))
+		setFloat(test.data[0], 299*k, 0x1p-100)
+		var want []byte
+		for _, rows := range []int{most, 64, 65, 96, 130} {
+			part := *test
+			part.env = ir.Env{"m": rows}
+			part.data = slices.Clone(test.data)
+			for i, p := range test.g.Params {
+				n, err := p.Len.Eval(part.env)
+				if err != nil {
+					t.Fatal(err)
+				}
+				part.data[i] = test.data[i][:n*p.DType.Size()]
+			}
+			for workers := 1; workers <= 3; workers++ {
+				got := part.run(t, d, made, workers, false)
+				out := got[len(got)-1]
+				if want == nil {
+					want = out
+				}
+				if at := firstDifference(out, want[:len(out)]); at >= 0 {
+					t.Fatalf("%s, %d rows, %d workers: byte %d differs", x, rows, workers, at)
+				}
+			}
+		}
+	}
+}
+
+// Numbers that thirds do not hold give what products by vectors give, in their rows
+// and columns; all others keep their bits.
+func TestThirdsOdd(t *testing.T) {
+	d := thirdsDevice(t)
+	rng := rand.New(rand.NewPCG(25, 26))
+	odd := []float32{
+		float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0x1p-75, -0x1p-126, math.SmallestNonzeroFloat32, 0x1p33, math.MaxFloat32, -math.MaxFloat32,
+	}
+	n := 24
+	if testing.Short() {
+		n = 4
+	}
+	for try := range n {
+		c := gemmCase{
+			size: gemmSize{1, thirdsRows + rng.IntN(60), thirdsTerms + rng.IntN(60), thirdsTerms + rng.IntN(300)},
+			x:    []string{"plain", "transposed", "step", "relu"}[try%4], y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "residual"}[rng.IntN(2)], const_: rng.IntN(2) == 0,
+		}
+		s := c.size
+		test := c.build(rng)
+		k := compileThirds(t, d, test)
+		plain := floats(test.run(t, d, k, 1, false)[len(test.data)-1])
+		atX := func(r, j int) int {
+			switch c.x {
+			case "transposed":
+				return j*s.rows + r
+			case "step":
+				return r*2*s.k + 2*j
+			}
+			return r*s.k + j
+		}
+		atY := func(j, n int) int {
+			if c.y == "transposed" {
+				return n*s.k + j
+			}
+			return j*s.cols + n
+		}
+		rows, panels := map[int]bool{}, map[int]bool{}
+		for range 1 + rng.IntN(3) {
+			v := odd[rng.IntN(len(odd))]
+			if rng.IntN(2) == 0 {
+				r := rng.IntN(s.rows)
+				setFloat(test.data[0], atX(r, rng.IntN(s.k)), v)
+				rows[r] = true
+			} else {
+				n := rng.IntN(s.cols)
+				setFloat(test.data[1], atY(rng.IntN(s.k), n), v)
+				panels[n/32] = true
+			}
+		}
+		want := test.reference(t)
+		reference, magnitude := floats(want[len(want)-1]), test.magnitudes(c, atX, atY)
+		for _, workers := range []int{1, 3} {
+			got := floats(test.run(t, d, k, workers, false)[len(want)-1])
+			for i, v := range got {
+				r, n := i/s.cols, i%s.cols
+				w := reference[i]
+				switch {
+				case !rows[r] && !panels[n/32]:
+					if math.Float32bits(v) != math.Float32bits(plain[i]) {
+						t.Fatalf("%v, %d workers: row %d, column %d is %v, without odd numbers elsewhere %v", c, workers, r, n, v, plain[i])
+					}
+				case math.IsNaN(float64(w)) != math.IsNaN(float64(v)), math.IsInf(float64(w), 0) && v != w:
+					t.Fatalf("%v, %d workers: row %d, column %d is %v, want %v", c, workers, r, n, v, w)
+				case math.Abs(float64(v)-float64(w)) > 1e-6*magnitude[i]:
+					t.Fatalf("%v, %d workers: row %d, column %d is %v, want %v within %g; plain %v odd %v %v", c, workers, r, n, v, w, 1e-6*magnitude[i], plain[i], rows, panels)
+				}
+			}
+		}
+	}
+}
+
+// magnitudes are the sums of the magnitudes of what each result is a sum of, +Inf
+// where they leave f32.
+func (t *gemmTest) magnitudes(c gemmCase, atX, atY func(int, int) int) []float64 {
+	s := c.size
+	x, y := floats(t.data[0]), floats(t.data[1])
+	all := make([]float64, s.rows*s.cols)
+	for r := range s.rows {
+		for n := range s.cols {
+			sum := 3.0
+			for j := range s.k {
+				sum += math.Abs(float64(x[atX(r, j)]) * float64(y[atY(j, n)]))
+			}
+			if !(sum < math.MaxFloat32) {
+				sum = math.Inf(1)
+			}
+			all[r*s.cols+n] = sum
+		}
+	}
+	return all
+}
