@@ -68,7 +68,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	k.beside, k.hasBeside = g.Beside()
 	if !k.plainOut || !g.Bare() || g.DType != sums || k.keepsSums() {
 		var err error
-		if c.isa == x86.AVX512 && !k.tiles.format.AMX() {
+		if c.isa == x86.AVX512 {
 			k.finish, err = c.partBehindTiles(finishOf(g), k.tiles)
 		} else {
 			k.finish, err = c.part(finishOf(g))

@@ -124,6 +124,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				}
 				s.atThirds(w, k0, k1)
 				w.args.Continue = uintptr(kb)
+				s.placeFinish(w, b.batch0, last)
 				s.placeC(w, b, at.out, r0, r1-r0, col0)
 			} else {
 				s.tiles.run(&w.args, n, r1-r0, col1-col0)

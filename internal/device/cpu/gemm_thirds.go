@@ -159,6 +159,7 @@ func (s *gemmStep) oddBlock(w *gemmWorker, t, b area, at addresses, r0, r1, k0, 
 			s.atThirds(w, k0, k1)
 			w.args.Continue, w.args.LDA = uintptr(s.kBlocks-1), uintptr(4*s.strideA)
 			w.args.A, w.args.B = unsafe.Add(a, 4*from*s.strideA), unsafe.Add(thirds, first*int(w.args.PanelB))
+			s.placeFinish(w, b.batch0, true)
 			s.placeTile(w, b, at, r0, r0+from, to-from, c0)
 			s.tiles.run(&w.args, 1, to-from, c1-c0)
 			return nil
@@ -182,15 +183,19 @@ func eachRun(words []uint32, f func(from, to int, odd bool) error) error {
 }
 
 // placeTile says where the sums of some rows of the row panel that begins at panel
-// go, from a column of the block on.
+// go, from a column of the block on, and what belongs to them in the last block of k.
 func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, panel, row, height, col int) {
-	s.placeC(w, b, at.out, panel, height, b.col0*s.width+col)
-	g := &w.args
-	g.C, g.Ahead = unsafe.Add(g.C, (row-panel)*int(g.LDC)), g.Ahead+uintptr(row-panel)*g.LDAhead
-	if s.kernel.finish != nil {
-		g.C = unsafe.Add(g.C, 4*col)
+	g, first := &w.args, b.col0*s.width+col
+	s.placeC(w, b, at.out, panel, height, first)
+	g.Ahead += uintptr(row-panel) * g.LDAhead
+	if !s.tileC {
+		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
+		if s.kernel.finish != nil {
+			g.C = unsafe.Add(g.C, 4*col)
+		}
 	}
-	g.Beside, g.LDBeside = 0, 0
+	s.placeBeside(w, at.beside, row, first, true)
+	g.Finish.Row, g.Finish.Col = uintptr(row), uintptr(first)
 }
 
 // asF32 computes rows from to to of the row panel that begins at panel, and columns c0
@@ -209,6 +214,7 @@ func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, panel, from, to
 			if err != nil {
 				return err
 			}
+			s.placeFinish(w, b.batch0, kb == s.kBlocks-1)
 			s.placeTile(w, b, at, panel, r, height, c0)
 			w.args.SetK(end - first)
 			w.args.Continue = uintptr(kb)
