@@ -39,7 +39,7 @@ var oddTile = x86.GemmTile{Rows: 14, Vectors: 2}
 // Products in thirds have at least so many terms and columns, which repay
 // splitting, and may have more rows than these, which are bound by reading B.
 const (
-	thirdsTerms = 64
+	thirdsTerms = 96
 	thirdsRows  = 64
 )
 
