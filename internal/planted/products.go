@@ -97,8 +97,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "last-turned-rows-not-packed", File: "internal/device/cpu/gemm_rows.go",
-		Old:     "return c.run(0, ceilDiv(stride, template.TurnedRows))",
-		New:     "return c.run(0, max(1, stride/template.TurnedRows))",
+		Old:     "return c.run(0, ceilDiv(r1-r0, template.TurnedRows))",
+		New:     "return c.run(0, max(1, (r1-r0)/template.TurnedRows))",
 		Package: "internal/device/cpu", Run: "TestGemmTurned", Needs: avx512BF16,
 	},
 	{
@@ -248,5 +248,68 @@ var productDefects = []Defect{
 		Old:     "max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk)",
 		New:     "max(p.chunk, ceilDiv(p.steps, p.kBlocks))",
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: amx,
+	},
+	{
+		Name: "turned-chunk-not-filled-up", File: "internal/device/cpu/gemm_rows.go",
+		Old: `	clear(unsafe.Slice((*uint32)(unsafe.Add(w.narrow, 4*stride*(there-k0))), stride*(k1-there)))
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestGemmDirtyScratch", Needs: amx,
+	},
+	{
+		Name: "pair-of-thirds-left-out", File: "internal/emit/x86/gemm_thirds.go",
+		Old:     "{{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}}",
+		New:     "{{0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}}",
+		Package: "internal/device/cpu", Run: "TestThirdsAccuracy", Needs: amx,
+	},
+	{
+		Name: "odd-number-forgotten", File: "internal/emit/x86/gemm_thirds.go",
+		Old:     "g.Op(asm.KORW, hFound, hFound, asm.K(2))",
+		New:     "g.Op(asm.KORW, hFound, asm.K(2), asm.K(2))",
+		Package: "internal/emit/x86", Run: "TestThirds", Needs: amx,
+	},
+	{
+		Name: "third-cut-off", File: "internal/emit/x86/gemm_thirds.go",
+		Old:     "{hSplit, math.Float32bits(1<<16 + 1)}",
+		New:     "{hSplit, math.Float32bits(1<<15 + 1)}",
+		Package: "internal/emit/x86", Run: "TestThirds", Needs: amx,
+	},
+	{
+		Name: "sums-of-thirds-not-scaled", File: "internal/emit/x86/gemm_amx.go",
+		Old:     "t.Op(asm.VFMADD231PS, before, scale, t.amxCell(r, v))",
+		New:     "t.Op(asm.VADDPS, before, before, t.amxCell(r, v))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "odd-rows-in-thirds", File: "internal/device/cpu/gemm_run.go",
+		Old:     "slices.Contains(odd, 1) || ",
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
+	},
+	{
+		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_thirds.go",
+		Old:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]",
+		New:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+0*v]",
+		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
+	},
+	{
+		Name: "odd-rows-of-the-block-before", File: "internal/device/cpu/gemm_run.go",
+		Old: `	clear(w.oddRows)
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestThirdsRowsAlone", Needs: amx,
+	},
+	{
+		Name: "thirds-of-what-is-no-column", File: "internal/device/cpu/pack.go",
+		Old:     "if s.splits() && col1%x86.PackedCols != 0 {",
+		New:     "if false {",
+		Package: "internal/device/cpu", Run: "TestThirdsDirtyScratch", Needs: amx,
+	},
+	{
+		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_thirds.go",
+		Old: `		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
 	},
 }

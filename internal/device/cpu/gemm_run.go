@@ -122,10 +122,6 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				if err := s.oddBlock(w, t, b, at, r0, r1, k0, k1, odd); err != nil {
 					return err
 				}
-				s.atThirds(w, k0, k1)
-				w.args.Continue = uintptr(kb)
-				s.placeFinish(w, b.batch0, last)
-				s.placeC(w, b, at.out, r0, r1-r0, col0)
 			} else {
 				s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			}

@@ -146,7 +146,8 @@ func (s *gemmStep) oddBlock(w *gemmWorker, t, b area, at addresses, r0, r1, k0, 
 			panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]
 		}
 	}
-	a, thirds := w.args.A, w.args.B
+	byTiles, a, thirds := w.args, w.args.A, w.args.B
+	defer func() { w.args = byTiles }() // goes on so
 	return eachRun(odd[:r1-r0], func(from, to int, oddRows bool) error {
 		if oddRows {
 			return s.asF32(w, t, b, at, r0, r0+from, r0+to, 0, cols)

@@ -140,14 +140,14 @@ func TestThirdsAccuracy(t *testing.T) {
 // rows hold.
 func TestThirdsRowsAlone(t *testing.T) {
 	d, _ := thirdsDevice(t)
-	const most, cols, k = 300, 150, 700
+	const most, cols, k = 700, 150, 300
 	for _, x := range []string{"plain", "relu"} {
 		test := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", least: thirdsRows, x: x, y: "plain", out: "bias", const_: true}.build(rand.New(rand.NewPCG(7, 8)))
 		made := compileThirds(t, d, test)
 		setFloat(test.data[0], 70*k+3, float32(math.NaN()))
 		setFloat(test.data[0], 299*k, 0x1p-100)
 		var want []byte
-		for _, rows := range []int{most, 64, 65, 96, 130} {
+		for _, rows := range []int{most, 64, 65, 96, 130, 640} {
 			part := *test
 			part.env = ir.Env{"m": rows}
 			part.data = slices.Clone(test.data)
@@ -168,6 +168,22 @@ func TestThirdsRowsAlone(t *testing.T) {
 					t.Fatalf("%s, %d rows, %d workers: byte %d differs", x, rows, workers, at)
 				}
 			}
+		}
+	}
+}
+
+// What memory held before changes no bit: columns that fill up a panel are split too.
+func TestThirdsDirtyScratch(t *testing.T) {
+	d, _ := thirdsDevice(t)
+	d.threads = 16 // as in TestGemmDirtyScratch
+	rng := rand.New(rand.NewPCG(27, 28))
+	for _, k := range []int{96, 97, 300} {
+		for _, weight := range []bool{false, true} {
+			test := gemmCase{size: gemmSize{1, 70, 100, k}, x: []string{"plain", "step"}[k%2], y: "plain", out: "plain", const_: weight}.build(rng)
+			made := compileThirds(t, d, test)
+			want := test.run(t, d, made, 1, false)
+			dirty(t, d)
+			test.check(t, fmt.Sprintf("%d terms, a weight %v", k, weight), test.run(t, d, made, 1, false), want)
 		}
 	}
 }

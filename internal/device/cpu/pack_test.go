@@ -34,7 +34,7 @@ func TestGemmDirtyScratch(t *testing.T) {
 	for _, d := range withSlow(t) {
 		for _, dtype := range []string{"f32", "bf16", "int8"} {
 			for i, k := range []int{1, 3, 5, 33, 513, 515, 36, 516} {
-				c := gemmCase{size: gemmSize{1, 7, 40, k}, x: []string{"plain", "step"}[i%2], y: "plain", out: "plain", const_: i < 3, ints: true, dtype: dtype}
+				c := gemmCase{size: gemmSize{1, 7, 40, k}, x: []string{"plain", "step", "transposed"}[i%3], y: "plain", out: "plain", const_: i < 3, ints: true, dtype: dtype}
 				test := c.build(rng)
 				made := test.compile(t, d)
 				dirty(t, d)
