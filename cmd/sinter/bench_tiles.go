@@ -41,6 +41,9 @@ func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype stri
 	host := cpuid.Host()
 	core := x86.CoreOf(&host, target)
 	format := bench.Format(isa, dtype)
+	if format == x86.GemmAMXF32 && !cpu.ThirdsPay(s.m, s.n, s.k) {
+		format = x86.GemmF32
+	}
 	tiles := x86.GemmTiles(target, format)
 	steps := (s.k + format.Group() - 1) / format.Group()
 	chosen := slices.Index(tiles, core.Tile(target, format, x86.GemmShape{Rows: s.m, Cols: s.n, Steps: steps}))

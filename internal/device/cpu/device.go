@@ -26,7 +26,7 @@ const (
 	AVX2
 	AVX512
 	NEON
-	AMX // AVX512, with products of bf16 and of bytes by tiles
+	AMX // AVX512, with products of bf16, of bytes and, where it pays, of f32 by tiles
 )
 
 var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon", "amx"}
@@ -48,8 +48,8 @@ func ParseISA(s string) (ISA, error) {
 type Options struct {
 	ISA     ISA
 	Threads int // at most so many workers a run; 0: GOMAXPROCS at the time
-	// Tile, if not zero, is the tile of all products, for comparisons. Results
-	// do not depend on it.
+	// Tile, if not zero, is the tile of all products whose numbers have kernels of
+	// it, for comparisons. Results do not depend on it.
 	Tile x86.GemmTile
 }
 

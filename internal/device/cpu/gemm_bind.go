@@ -86,10 +86,11 @@ func (s *gemmStep) rest() {
 	}
 }
 
-// tile is the tile for a product.
+// tile is the tile for a product. Thirds are as wide as the tile for what cannot be
+// split, by which they find the columns of that.
 func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
-	if d.forced != (x86.GemmTile{}) {
-		return d.forced
+	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(k.isa, k.format) && (k.format != x86.GemmAMXF32 || t.Vectors == oddTile.Vectors) {
+		return t
 	}
 	return d.core.Tile(k.isa, k.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
 }
@@ -223,11 +224,14 @@ func (s *gemmStep) memory(r *binding) error {
 		rowsC *= s.blockRows
 	}
 	rowsA := tile.Rows
-	if k.packX != nil && s.tiles.Columns {
+	switch {
+	case k.packX != nil && s.tiles.Columns:
 		rowsA = max(rowsA, maxTurned)
+	case k.turnX != 0: // by squares
+		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes
 	}
 	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
-	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*tile.Rows*max(s.strideA, s.strideX))
+	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsA*max(s.strideA, s.strideX))
 	thirds := room(s.splits(), thirdsBytes(s.slotBytes()/4))
 	slots, keep := 1, s.keepsPacked()
 	if keep {

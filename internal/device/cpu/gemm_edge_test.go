@@ -129,6 +129,39 @@ func TestAMXSameBits(t *testing.T) {
 	}
 }
 
+// A tile may be asked for that some numbers have no kernels of, or that has rows
+// turned by squares: results are the same.
+func TestTileOfSome(t *testing.T) {
+	vectors, err := New(Options{ISA: AVX512})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer vectors.Close()
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, tile := range []x86.GemmTile{{Rows: 6, Vectors: 4}, {Rows: 14, Vectors: 2}, {Rows: 16, Vectors: 4}, {Rows: 19, Vectors: 2}, {Rows: 32, Vectors: 1}} {
+		d, err := New(Options{ISA: AMX, Tile: tile})
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, c := range []gemmCase{
+			{size: gemmSize{1, 40, 70, 33}, x: "transposed", y: "plain", out: "bias"},
+			{size: gemmSize{1, thirdsRows, 150, thirdsTerms}, x: "transposed", y: "plain", out: "residual"},
+			{size: gemmSize{1, 40, 70, 700}, x: "transposed", y: "plain", out: "plain", dtype: "bf16"},
+			{size: gemmSize{1, 40, 70, 700}, x: "plain", y: "plain", out: "plain", dtype: "int8"},
+		} {
+			c.ints = true
+			test := c.build(rng)
+			if s := c.size; c.dtype == "" { // odd in thirds, and lost in whole numbers
+				setFloat(test.data[0], 3, 0x1p-80)
+				setFloat(test.data[1], 9*s.cols+40, 0x1p-80)
+			}
+			want := test.run(t, vectors, test.compile(t, vectors), 1, false)
+			test.check(t, fmt.Sprint(c, " tile ", tile), test.run(t, d, test.compile(t, d), 2, false), want)
+		}
+		_ = d.Close()
+	}
+}
+
 // first is the test with its first rows alone, whose number is the symbol m.
 func (t *gemmTest) first(tb testing.TB, rows int) *gemmTest {
 	tb.Helper()

@@ -49,8 +49,14 @@ func (d *Device) inThirds(g *template.Gemm) bool {
 	k, fixedK := g.K.Const()
 	cols, fixedCols := g.Cols.Const()
 	rows, _ := g.Rows.Bounds()
-	return g.DType == ir.F32 && fixedK && fixedCols && k >= thirdsTerms && cols >= thirdsTerms && rows >= thirdsRows &&
+	return g.DType == ir.F32 && fixedK && fixedCols && ThirdsPay(int(rows), cols, k) &&
 		x86.HasGemm(d.target(), x86.GemmAMXF32, &d.has)
+}
+
+// ThirdsPay tells whether a product of f32 of such a size is by AMX where that is
+// there, if its size never changes.
+func ThirdsPay(rows, cols, terms int) bool {
+	return terms >= thirdsTerms && cols >= thirdsTerms && rows >= thirdsRows
 }
 
 // splits tells whether operands are split.

@@ -44,13 +44,11 @@ type tileGen struct {
 
 // emitGemmTile emits the kernel that GemmArgs describes.
 func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, fetchB bool) (*asm.Asm, error) {
-	t := &tileGen{Asm: asm.New(isa), format: format, tile: tile, tail: tail, columns: columns, fetchB: fetchB, registers: 16}
-	if isa == asm.AVX512 {
-		t.registers = 32
-	}
+	t := newTileGen(isa, format, tile, tail)
+	t.columns, t.fetchB = columns, fetchB
 	t.broadcast, t.multiply, t.add = format.ops()
 	t.bytes = t.Length().Bytes()
-	if format.AMX() && (isa != asm.AVX512 || !tile.fitsAMX()) || !format.AMX() && (tile.Rows < 1 || tile.Vectors < 1 || tile.Vectors > 4 || t.free() < 1 || tile.Rows > rowsPerBase*len(gBases)) {
+	if !t.fits() {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
 	if columns && format != GemmF32 && format != GemmBF16 {
@@ -59,6 +57,25 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, 
 	t.kernel()
 	return t.Asm, nil
 }
+
+func newTileGen(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool) *tileGen {
+	t := &tileGen{Asm: asm.New(isa), format: format, tile: tile, tail: tail, registers: 16}
+	if isa == asm.AVX512 {
+		t.registers = 32
+	}
+	return t
+}
+
+// fits tells whether the kernel has registers enough.
+func (t *tileGen) fits() bool {
+	if t.format.AMX() {
+		return t.ISA == asm.AVX512 && t.tile.fitsAMX()
+	}
+	return t.tile.Rows >= 1 && t.tile.Vectors >= 1 && t.tile.Vectors <= 4 && t.free() >= 1 && t.tile.Rows <= rowsPerBase*len(gBases)
+}
+
+// Fits tells whether a format has kernels of the tile.
+func (t GemmTile) Fits(isa asm.ISA, f GemmFormat) bool { return newTileGen(isa, f, t, true).fits() }
 
 // ops are the instructions that spread an element of A, multiply and add, and
 // add sums.
