@@ -10,8 +10,8 @@ import (
 
 // This file emits the kernels around products of GemmAMXF32. An f32 of 24 digits
 // is the sum of three bf16 of 8, its thirds, each the nearest to what those before
-// it leave. Of the nine products of thirds the three smallest, together below
-// 2^-25 of a product, are left out, so that sums are as exact as those of f32:
+// it leave. Of the nine products of thirds the three smallest, together at most 2^-24
+// of a product, are left out, so that sums are as exact as those of f32:
 //
 //	a*b = a0*b0 + a0*b1 + a1*b0 + a1*b1 + a0*b2 + a2*b0
 //
