@@ -208,20 +208,19 @@ func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, panel, row, he
 // asF32 computes rows from to to of the row panel that begins at panel, and columns c0
 // to c1 of a block, over all k.
 func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, panel, from, to, c0, c1 int) error {
-	for r := from; r < to; r += oddTile.Rows {
-		height := min(oddTile.Rows, to-r)
-		for kb := range s.kBlocks {
-			k0, k1 := s.kStart(kb), s.kStart(kb+1)
-			first, end := s.values(k0, k1)
-			panels, err := s.placeB(w, t, b, at.y, kb)
-			if err != nil {
-				return err
-			}
+	for kb := range s.kBlocks { // outside: B may be packed anew for each
+		first, end := s.values(s.kStart(kb), s.kStart(kb+1))
+		panels, err := s.placeB(w, t, b, at.y, kb)
+		if err != nil {
+			return err
+		}
+		s.placeFinish(w, b.batch0, kb == s.kBlocks-1)
+		for r := from; r < to; r += oddTile.Rows {
+			height := min(oddTile.Rows, to-r)
 			rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, first, end)
 			if err != nil {
 				return err
 			}
-			s.placeFinish(w, b.batch0, kb == s.kBlocks-1)
 			s.placeTile(w, b, at, panel, r, height, c0)
 			w.args.SetK(end - first)
 			w.args.Continue = uintptr(kb)
