@@ -102,6 +102,17 @@ leaf 2 input "y" f32[1100 71]
 %4 = sub %0 %3 : f32[37 71]
 %5 = assign %0 %4 : f32[37 71]
 return %5`, []bool{true}},
+	{"less a product of many rows and columns", `
+leaf 0 variable "v" f32[65 100]
+leaf 1 input "x" f32[65 160]
+leaf 2 input "y" f32[160 100]
+%0 = variable : f32[65 100]
+%1 = input leaf=1 : f32[65 160]
+%2 = input leaf=2 : f32[160 100]
+%3 = matmul %1 %2 : f32[65 100]
+%4 = sub %0 %3 : f32[65 100]
+%5 = assign %0 %4 : f32[65 100]
+return %5`, []bool{true}},
 	{"less a product of a row", `
 leaf 0 variable "v" f32[1 71]
 leaf 1 input "x" f32[1 1100]
