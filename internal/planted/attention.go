@@ -148,9 +148,21 @@ var attentionDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestAttention", Needs: avx512BF16,
 	},
 	{
-		Name: "unseen-weights-as-bf16", File: "internal/device/cpu/attention_run.go",
-		Old:     "if s.left > s.element {\n\t\tweight",
-		New:     "if s.left < s.element {\n\t\tweight",
+		Name: "unseen-values-of-a-pair", File: "internal/device/cpu/attention_run.go",
+		Old:     "whole := s.group * cutOf(s.tiles.Format).chunk",
+		New:     "whole := 1",
+		Package: "internal/device/cpu", Run: "TestAttentionUnseen", Needs: avx512BF16,
+	},
+	{
+		Name: "unseen-values-of-a-chunk", File: "internal/device/cpu/attention_run.go",
+		Old:     "whole := s.group * cutOf(s.tiles.Format).chunk",
+		New:     "whole := s.group",
+		Package: "internal/device/cpu", Run: "TestAttentionUnseen", Needs: amx,
+	},
+	{
+		Name: "unseen-values-not-put-back", File: "internal/device/cpu/attention_run.go",
+		Old:     "func(v *uint16) { *v, back = back[0], back[1:] }",
+		New:     "func(v *uint16) { back = back[1:] }",
 		Package: "internal/device/cpu", Run: "TestAttentionUnseen", Needs: avx512BF16,
 	},
 	{

@@ -318,10 +318,10 @@ func (s *attentionStep) fetchNext(w *attentionWorker, k *scoreBlock) {
 	}
 }
 
-// weightedSums adds the values times their weights, by pairs of keys in bf16.
-// Keys that only some rows of a tile, or one of a pair, see have weight 0 in
-// the others, which does no harm unless a value is not finite: then each row
-// has its own product.
+// weightedSums adds the values times their weights. Keys that only some rows of a
+// tile, or some of a chunk, see have weight 0 in the others, which does no harm
+// unless a value is not finite: then each row has its own product, with 0 for
+// values that it does not see, so that its bits stay.
 func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS int, started bool) {
 	g, stride := &w.gemm, s.tiles.width()
 	if s.work.VWidth < stride {
@@ -349,36 +349,32 @@ func (s *attentionStep) weightedSums(w *attentionWorker, k *scoreBlock, strideS 
 		}
 		return
 	}
+	var hidden []uint16
 	for i := range k.end - k.first {
-		from, to := int(w.ranges[i][0]/4), int(w.ranges[i][1]/4)
-		if s.format == template.BF16 {
-			s.seenSums(w, k, i, strideS, from, to, started)
-		} else {
-			multiply(&rowTiles{i, 1, 1, keyRange{from, to}})
+		seen := keyRange{int(w.ranges[i][0] / 4), int(w.ranges[i][1] / 4)}
+		if seen.from >= seen.to {
+			seen = keyRange{}
 		}
+		hidden = hidden[:0]
+		s.unseen(w, k.keys, seen, func(v *uint16) { hidden, *v = append(hidden, *v), 0 })
+		multiply(&rowTiles{i, 1, 1, seen})
+		back := hidden
+		s.unseen(w, k.keys, seen, func(v *uint16) { *v, back = back[0], back[1:] })
 	}
 }
 
-// seenSums adds values in bf16 times their weights to row i of a block, those
-// of keys from one to another and no others.
-func (s *attentionStep) seenSums(w *attentionWorker, k *scoreBlock, i, strideS, from, to int, started bool) {
-	panel := min(s.tiles.width(), s.wideValues())
-	row := unsafe.Add(w.scores, 4*i*strideS)
-	weight := func(j int) float32 { return ir.BF16ToFloat32(unsafe.Slice((*uint16)(row), to)[j]) }
-	if s.left > s.element {
-		weight = func(j int) float32 { return unsafe.Slice((*float32)(row), to)[j] }
-	}
-	steps := s.stepsV(k.keys)
+// unseen calls f for the values that are multiplied beside those that a row sees,
+// as they are of the same chunk: there are none in f32.
+func (s *attentionStep) unseen(w *attentionWorker, keys int, seen keyRange, f func(v *uint16)) {
+	whole := s.group * cutOf(s.tiles.Format).chunk
+	panel, steps := min(s.tiles.width(), s.wideValues()), s.stepsV(keys)
 	values := unsafe.Slice((*uint16)(w.values), 2*steps*s.wideValues())
-	sums := unsafe.Slice((*float32)(unsafe.Add(k.sums, 4*s.rowState*i)), s.work.VWidth)
-	if !started {
-		clear(sums)
-	}
-	for j := from; j < to; j++ {
-		p := weight(j)
-		for lane := range sums {
-			at := (lane/panel*steps+j/2)*panel + lane%panel
-			sums[lane] += p * ir.BF16ToFloat32(values[2*at+j%2])
+	for _, r := range [2]keyRange{{seen.from / whole * whole, seen.from}, {seen.to, ceilDiv(seen.to, whole) * whole}} {
+		for j := r.from; j < r.to; j++ {
+			for lane := range s.work.VWidth {
+				at := (lane/panel*steps+j/2)*panel + lane%panel
+				f(&values[2*at+j%2])
+			}
 		}
 	}
 }

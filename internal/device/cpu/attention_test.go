@@ -545,6 +545,7 @@ func unseen(t *testing.T, d *Device, short bool, last, width int) {
 	a := &attentionTest{attr: ir.AttentionAttr{Ragged: true, Causal: true}, heads: 1, kvHeads: 1, width: width, vWidth: 70, qLens: []int{60}, kLens: []int{60}, layout: "own", short: short}
 	rng := rand.New(rand.NewPCG(1, 8))
 	a.build(rng)
+	finite := must(evaluate(d, a.g, a.env, a.leaves, device.Options{}))[0]
 	for i, bad := range []float64{math.Inf(1), math.NaN()} {
 		binary.LittleEndian.PutUint32(a.values["kv"][4*(last*a.vWidth+i):], math.Float32bits(float32(bad)))
 		binary.LittleEndian.PutUint32(a.values["k"][4*(last*width+i):], math.Float32bits(float32(bad)))
@@ -555,6 +556,9 @@ func unseen(t *testing.T, d *Device, short bool, last, width int) {
 		if seen := i/a.vWidth >= last; seen != (v != v) {
 			t.Fatalf("%v, heads of %d: row %d, lane %d is %v", d.ISA(), width, i/a.vWidth, i%a.vWidth, v)
 		}
+	}
+	if n := 4 * last * a.vWidth; !bytes.Equal(out[:n], finite[:n]) {
+		t.Errorf("%v, heads of %d, short %v: what no row sees changes its bits", d.ISA(), width, short)
 	}
 	a.check(t, "unseen", d)
 }
