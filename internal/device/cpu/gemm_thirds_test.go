@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
-	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
@@ -149,16 +148,7 @@ func TestThirdsRowsAlone(t *testing.T) {
 		setFloat(test.data[0], 299*k, 0x1p-100)
 		var want []byte
 		for _, rows := range []int{most, 64, 65, 96, 130, 640} {
-			part := *test
-			part.env = ir.Env{"m": rows}
-			part.data = slices.Clone(test.data)
-			for i, p := range test.g.Params {
-				n, err := p.Len.Eval(part.env)
-				if err != nil {
-					t.Fatal(err)
-				}
-				part.data[i] = test.data[i][:n*p.DType.Size()]
-			}
+			part := test.first(t, rows)
 			for workers := 1; workers <= 3; workers++ {
 				got := part.run(t, d, made, workers, false)
 				out := got[len(got)-1]

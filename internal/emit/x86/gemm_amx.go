@@ -121,7 +121,7 @@ func (t *tileGen) amxSteps() {
 		before = parts
 	}
 	planes := t.format.planes()
-	for _, base := range t.amxRows() {
+	for _, base := range t.amxBases() {
 		t.Op(asm.ADD, base, asm.Imm(amxBytes*planes))
 	}
 	for v := range t.tile.Vectors {
@@ -140,14 +140,14 @@ func (f GemmFormat) planes() int {
 	return 1
 }
 
-// amxRows are the registers that walk over rows of A, for each of the tile's blocks.
-func (t *tileGen) amxRows() []asm.R { return []asm.R{gBases[0], gLower}[:len(t.tile.heights())] }
+// amxBases are the registers that walk over rows of A, for each of the tile's blocks.
+func (t *tileGen) amxBases() []asm.R { return []asm.R{gBases[0], gLower}[:len(t.tile.heights())] }
 
 // amxMultiply adds the products of one plane of A and one of B. What is in registers
 // since the product before is not loaded again.
 func (t *tileGen) amxMultiply(planes, before [2]int) {
 	turns := t.amxB(0) == t.amxB(t.tile.Vectors-1) && t.tile.Vectors > 1
-	for i, base := range t.amxRows() {
+	for i, base := range t.amxBases() {
 		if planes[0] != before[0] {
 			t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
 		}
