@@ -260,8 +260,8 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "loss-scale-takes-infinite-gradients", File: "optim/loss_scale.go",
-		Old:     "g.Mul(sinter.Scalar(0)).Sum()",
-		New:     "g.Mul(sinter.Scalar(0)).Max()",
+		Old:     "sum = sum.Add(g.Mul(sinter.Scalar(0)).Sum().Cast(sinter.F32))",
+		New:     "sum = g.Mul(sinter.Scalar(0)).Sum().Cast(sinter.F32)",
 		Package: "optim", Run: "TestLossScale",
 	},
 	{

@@ -135,7 +135,7 @@ var scheduleDefects = []Defect{
 				return true`,
 		New: `			if set[n] && !set[x] {
 				return false`,
-		Package: "internal/schedule", Run: "TestGolden|TestRandomGraphs",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs",
 	},
 	{
 		Name: "kept-value-behind-the-function", File: "internal/schedule/anchors.go",
