@@ -102,7 +102,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		p.batchPart = p.batch
 		return
 	}
-	work := float64(p.batch) * float64(max(p.rows, memoryRows)) * float64(p.cols) * float64(max(p.steps, 1))
+	work := float64(p.batch) * float64(max(p.rows, p.work(memoryRows))) * float64(p.cols) * float64(max(p.steps, 1))
 	want := int(min(work/float64(p.work(minTaskWork)), float64(workers*tasksPerThread)))
 	if p.batch >= want {
 		p.batchPart = max(1, p.batch/max(want, 1))
