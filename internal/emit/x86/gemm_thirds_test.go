@@ -74,9 +74,9 @@ func thirdsOf(t *testing.T, x float64) (all [3]uint16) {
 // sameThird compares bits, but for the sign of a 0.
 func sameThird(a, b uint16) bool { return a == b || (a|b)&0x7FFF == 0 }
 
-// The thirds of rows are those of every number times the scale, where they belong,
-// and the rows with an odd number are found; nothing behind a row is read.
-func TestThirdsRows(t *testing.T) {
+// mapThirds maps the kernels that split, where they run.
+func mapThirds(t *testing.T) (*ThirdsKernels, *jit.Code) {
+	t.Helper()
 	host := cpuid.Host()
 	if !HasGemm(AVX512, GemmAMXF32, &host.Features) {
 		t.Skip("no AMX")
@@ -89,7 +89,14 @@ func TestThirdsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = code.Close() }()
+	t.Cleanup(func() { _ = code.Close() })
+	return k, code
+}
+
+// The thirds of rows are those of every number times the scale, where they belong,
+// and the rows with an odd number are found; nothing behind a row is read.
+func TestThirdsRows(t *testing.T) {
+	k, code := mapThirds(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for try := range 60 {
 		rows, width := 1+rng.IntN(5), 1+rng.IntN(100)
@@ -143,19 +150,7 @@ func TestThirdsRows(t *testing.T) {
 
 // The same of panels.
 func TestThirdsPanels(t *testing.T) {
-	host := cpuid.Host()
-	if !HasGemm(AVX512, GemmAMXF32, &host.Features) {
-		t.Skip("no AMX")
-	}
-	k, err := EmitThirds()
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := jit.Map(k.Code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = code.Close() }()
+	k, code := mapThirds(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for try := range 60 {
 		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
