@@ -36,8 +36,8 @@ var thirdsKernels = sync.OnceValues(func() (*thirdsSet, error) {
 // thirds.
 var oddTile = x86.GemmTile{Rows: 14, Vectors: 2}
 
-// Products in thirds have at least so many terms and columns, which repay
-// splitting, and may have more rows than these, which are bound by reading B.
+// Products in thirds have at least so many terms and columns, and in every run so
+// many rows: fewer do not repay splitting the other operand.
 const (
 	thirdsTerms = 96
 	thirdsRows  = 64
