@@ -1,6 +1,9 @@
 package jit
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // cache keeps freed blocks, whose sizes are size classes. The oldest go first
 // when it is full.
@@ -40,12 +43,30 @@ func (c *cache) put(b *block, limit int64) (evicted []*block) {
 		c.blocks = append(c.blocks, b)
 		c.bytes += int64(len(b.data))
 	}
-	n := 0
-	for c.bytes > max(limit, 0) || len(c.blocks)-n > maxCachedBlocks {
-		c.bytes -= int64(len(c.blocks[n].data))
+	n, bytes := 0, c.bytes
+	for bytes > max(limit, 0) || len(c.blocks)-n > maxCachedBlocks {
+		bytes -= int64(len(c.blocks[n].data))
 		n++
 	}
-	evicted = slices.Clone(c.blocks[:n])
+	return c.drop(n)
+}
+
+// expired returns the blocks that no longer fit and were freed by then.
+func (c *cache) expired(by time.Time, limit int64) []*block {
+	n, bytes := 0, c.bytes
+	for bytes > max(limit, 0) && !c.blocks[n].freed.After(by) {
+		bytes -= int64(len(c.blocks[n].data))
+		n++
+	}
+	return c.drop(n)
+}
+
+// drop takes the n oldest blocks out.
+func (c *cache) drop(n int) []*block {
+	dropped := slices.Clone(c.blocks[:n])
 	c.blocks = slices.Delete(c.blocks, 0, n)
-	return evicted
+	for _, b := range dropped {
+		c.bytes -= int64(len(b.data))
+	}
+	return dropped
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -63,6 +64,9 @@ type Allocator struct {
 	// CacheBytes bounds the freed blocks kept for reuse. Zero means 256 MB,
 	// below zero none.
 	CacheBytes int64
+	// Linger is how long more than CacheBytes is kept, as the next run of a program
+	// that takes much may begin soon. With what is handed out it is at most Peak.
+	Linger time.Duration
 	// CollectBytes is the amount handed out below which the allocator never
 	// calls the collector. Zero means 64 MB.
 	CollectBytes int64
@@ -73,6 +77,7 @@ type Allocator struct {
 	stats Stats
 
 	collecting atomic.Bool
+	waiting    bool // expire will be called
 }
 
 // Stats counts the bytes of an Allocator, rounded up to whole blocks. Blocks
@@ -111,6 +116,7 @@ type block struct {
 	data  []byte // the aligned part, a size class long
 	place int    // of a large one, see places
 	epoch int64  // pace.epoch when it was handed out
+	freed time.Time
 }
 
 // Alloc returns n bytes. Their contents are whatever they are: blocks are reused
@@ -174,7 +180,6 @@ func (a *Allocator) obtain(size int) (*block, error) {
 		b.owner = a
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.stats.Allocs++
 	if reused {
 		a.stats.Reused++
@@ -182,7 +187,44 @@ func (a *Allocator) obtain(size int) (*block, error) {
 	a.stats.Live += int64(len(b.data))
 	a.stats.Peak = max(a.stats.Peak, a.stats.Live)
 	b.epoch = a.pace.epoch
-	return b, nil
+	evicted := a.cache.put(nil, a.cacheLimit())
+	a.mu.Unlock()
+	return b, unmapAll(evicted)
+}
+
+// cacheLimit is the bytes of freed blocks that may be kept now.
+func (a *Allocator) cacheLimit() int64 {
+	limit := a.lasting()
+	if a.Linger > 0 {
+		limit = max(limit, a.stats.Peak-a.stats.Live)
+	}
+	return limit
+}
+
+// lasting is the bytes of them that are kept however long.
+func (a *Allocator) lasting() int64 {
+	if a.CacheBytes == 0 {
+		return defaultCache
+	}
+	return a.CacheBytes
+}
+
+// expireLater has what lingers given back in time.
+func (a *Allocator) expireLater() {
+	if a.Linger > 0 && !a.waiting && a.cache.bytes > max(a.lasting(), 0) {
+		a.waiting = true
+		time.AfterFunc(a.Linger, a.expire)
+	}
+}
+
+// expire gives back the blocks that have lingered.
+func (a *Allocator) expire() {
+	a.mu.Lock()
+	a.waiting = false
+	evicted := a.cache.expired(time.Now().Add(-a.Linger), a.lasting())
+	a.expireLater()
+	a.mu.Unlock()
+	_ = unmapAll(evicted) // nobody waits for it
 }
 
 // obtainAfterCollection is the last resort when the system is out of memory.
@@ -207,11 +249,9 @@ func (a *Allocator) free(b *block, collected bool) error {
 		a.stats.Collected++
 		a.pace.collected(b.epoch, size)
 	}
-	limit := a.CacheBytes
-	if limit == 0 {
-		limit = defaultCache
-	}
-	evicted := a.cache.put(b, limit)
+	b.freed = time.Now()
+	evicted := a.cache.put(b, a.cacheLimit())
+	a.expireLater()
 	a.mu.Unlock()
 	return unmapAll(evicted)
 }

@@ -315,3 +315,40 @@ func BenchmarkTouch(b *testing.B) {
 		})
 	}
 }
+
+// What a run took lingers for the next one, never more than the most there has been,
+// and is given back in time.
+func TestFreedMemoryLingers(t *testing.T) {
+	if !offHeap {
+		t.Skip("memory is the Go heap's")
+	}
+	const large = 8 << 20
+	a := Allocator{CacheBytes: 1 << 20, Linger: 50 * time.Millisecond}
+	alloc := func(n int) *Memory {
+		m, err := a.Alloc(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for range 5 {
+		alloc(large).Close()
+	}
+	if s := a.Stats(); s.Reused != 4 || s.Cached < large {
+		t.Errorf("a block in each of five runs: %+v", s)
+	}
+	m := alloc(large / 2) // another size: the first block has to go
+	if s := a.Stats(); s.Live+s.Cached > s.Peak {
+		t.Errorf("more is kept than was ever in use: %+v", s)
+	}
+	m.Close()
+	if s := a.Stats(); s.Cached < large/2 {
+		t.Errorf("the last block does not linger: %+v", s)
+	}
+	waitFor(t, "what lingers to be given back", func() bool { return a.Stats().Cached <= 1<<20 })
+	a.CacheBytes, a.Linger = -1, 0
+	alloc(large).Close()
+	if s := a.Stats(); s.Cached != 0 {
+		t.Errorf("nothing is to be kept: %+v", s)
+	}
+}

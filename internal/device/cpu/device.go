@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
@@ -72,6 +73,10 @@ type Device struct {
 	closed     atomic.Bool
 }
 
+// linger is how long memory of a run is kept for the next one beyond what is kept
+// anyway: longer than a step of training takes.
+const linger = 10 * time.Second
+
 // New makes a device. Asking for an instruction set that the processor, or the
 // operating system, lacks is an error.
 func New(o Options) (*Device, error) {
@@ -89,6 +94,7 @@ func New(o Options) (*Device, error) {
 	if d.isa != AMX {
 		d.has.AMXTile = false
 	}
+	d.alloc.Linger = linger
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
