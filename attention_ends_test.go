@@ -82,7 +82,7 @@ func attentionAtTheEnds(t *testing.T, d *sinter.Device) {
 // A row of finite scores and values ends finite unless the values of its keys may
 // sum up to more than the largest float, as docs/ops.md says.
 func TestAttentionAtTheEnds(t *testing.T) {
-	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
+	for _, isa := range []string{"amx-fp16", "amx", "avx512", "avx2", "neon", "generic"} {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
 		if err != nil {
 			t.Logf("%s: %v", isa, err)

@@ -262,7 +262,7 @@ func TestRebuiltGraphCompilesOnce(t *testing.T) {
 
 // The number of threads changes no bit of a result.
 func TestThreadsChangeNoBit(t *testing.T) {
-	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
+	for _, isa := range []string{"amx-fp16", "amx", "avx512", "avx2", "neon", "generic"} {
 		one, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: 1})
 		if err != nil {
 			t.Logf("%s: %v", isa, err)

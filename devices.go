@@ -118,8 +118,9 @@ func OpenWith(name string, o DeviceOptions) (*Device, error) {
 
 // CPUOptions configure a device on the processor.
 type CPUOptions struct {
-	// ISA is "amx", "avx512", "avx2", "neon" or "generic"; "" is the best that the processor
-	// and the operating system have.
+	// ISA is "amx-fp16", "amx", "avx512", "avx2", "neon" or "generic"; "" is the best that
+	// the processor and the operating system have. Some hypervisors hide that a processor
+	// has AMX-FP16: asked for by name, it is tried.
 	ISA     string
 	Threads int // a run uses at most so many; 0: GOMAXPROCS at the time
 }

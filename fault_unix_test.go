@@ -102,7 +102,7 @@ func TestWeightsThatShrink(t *testing.T) {
 		"constant":    func(m *mappedWeights) sinter.Tensor { return x.Add(m.weight("w", 300, in).Mean(0)) },
 		"sort":        func(m *mappedWeights) sinter.Tensor { s, _ := m.weight("w", 300).Sort(0, false); return x.Sum().Add(s) },
 	}
-	for _, isa := range []string{"amx", "avx512", "avx2", "generic"} {
+	for _, isa := range []string{"amx-fp16", "amx", "avx512", "avx2", "generic"} {
 		for _, threads := range []int{1, 2} {
 			for _, precision := range []sinter.Precision{sinter.F32, sinter.Int8} {
 				t.Run(fmt.Sprint(isa, threads, precision), func(t *testing.T) {

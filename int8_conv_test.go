@@ -138,7 +138,7 @@ func (c int8Convolution) compare(t *testing.T, o sinter.Options) {
 
 // A convolution of data with weights is quantised on every device or on none.
 func TestInt8OfConvolutions(t *testing.T) {
-	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
+	for _, isa := range []string{"amx-fp16", "amx", "avx512", "avx2", "neon", "generic"} {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
 		if err != nil {
 			t.Logf("%s: %v", isa, err)

@@ -77,7 +77,7 @@ func referenceDevices(t *testing.T) map[string]*sinter.Device {
 	}
 	d, err := sinter.Open("interp")
 	add("interp", d, err)
-	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
+	for _, isa := range []string{"amx-fp16", "amx", "avx512", "avx2", "neon", "generic"} {
 		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
 		add(isa, d, err)
 	}

@@ -35,7 +35,8 @@ func ThisMachine() Machine {
 
 // The instruction sets, as rows name them.
 const (
-	AMX     = "amx" // avx512, with products of bf16 and of bytes by tiles
+	AMXFP16 = "amx-fp16" // amx, with products of f32 as f16
+	AMX     = "amx"      // avx512, with products of bf16 and of bytes by tiles
 	AVX512  = "avx512"
 	AVX2    = "avx2"
 	Generic = "generic" // Go code
@@ -45,6 +46,9 @@ const (
 func ISAs() []string {
 	var all []string
 	if host := cpuid.Host(); jit.Available() {
+		if host.HasAMX() && host.AMXFP16 {
+			all = append(all, AMXFP16)
+		}
 		if host.HasAMX() {
 			all = append(all, AMX)
 		}
@@ -60,6 +64,6 @@ func ISAs() []string {
 
 // Target is the assembler's name for an instruction set that has machine code.
 func Target(isa string) (target asm.ISA, ok bool) {
-	target, ok = map[string]asm.ISA{AMX: asm.AVX512, AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
+	target, ok = map[string]asm.ISA{AMXFP16: asm.AVX512, AMX: asm.AVX512, AVX512: asm.AVX512, AVX2: asm.AVX2}[isa]
 	return target, ok
 }

@@ -51,13 +51,14 @@ func NewPeak(isa, dtype string) (*Peak, error) {
 func Format(isa, dtype string) x86.GemmFormat {
 	target, ok := Target(isa)
 	host := cpuid.Host()
-	if isa != AMX {
-		host.AMXTile = false
-	}
+	host.AMXTile = host.AMXTile && (isa == AMX || isa == AMXFP16)
+	host.AMXFP16 = isa == AMXFP16
 	has := func(f x86.GemmFormat) bool { return ok && x86.HasGemm(target, f, &host.Features) }
 	switch {
-	case dtype == "f32" && has(x86.GemmAMXF32):
-		return x86.GemmAMXF32
+	case dtype == "f32" && has(x86.GemmAMXHalves):
+		return x86.GemmAMXHalves
+	case dtype == "f32" && has(x86.GemmAMXThirds):
+		return x86.GemmAMXThirds
 	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmAMXBF16): // weights are unpacked to it
 		return x86.GemmAMXBF16
 	case dtype == "int8" && has(x86.GemmAMXBytes):

@@ -51,25 +51,29 @@ type side struct {
 	peaks    map[string]*bench.Peak
 }
 
+// main takes the instruction set from SINTER_CPU, as sinter does.
 func main() {
 	model := flag.String("model", "", "folder of the model")
 	threads := flag.Int("threads", 1, "threads")
 	flag.Parse()
 	runtime.GOMAXPROCS(*threads) // tokenizing and collecting garbage count too
-	if err := serve(*model, *threads); err != nil {
+	if err := serve(*model, os.Getenv("SINTER_CPU"), *threads); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func open(ctx context.Context, model string, threads int) (*side, error) {
-	d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: threads})
+func open(ctx context.Context, model, isa string, threads int) (*side, error) {
+	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa, Threads: threads})
 	if err != nil {
 		return nil, err
 	}
+	if isa == "" {
+		isa = bench.ISAs()[0]
+	}
 	s := &side{threads: threads, device: d, steps: map[string]*trained{}, encoders: map[string]*embed.Encoder{}, peaks: map[string]*bench.Peak{}}
 	for _, name := range []string{"f32", "bf16", "int8"} {
-		if s.peaks[name], err = bench.NewPeak(bench.ISAs()[0], name); err != nil {
+		if s.peaks[name], err = bench.NewPeak(isa, name); err != nil {
 			return nil, err
 		}
 	}
@@ -87,9 +91,9 @@ func open(ctx context.Context, model string, threads int) (*side, error) {
 	return s, nil
 }
 
-func serve(model string, threads int) error {
+func serve(model, isa string, threads int) error {
 	ctx := context.Background()
-	s, err := open(ctx, model, threads)
+	s, err := open(ctx, model, isa, threads)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package training_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -21,7 +22,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 func benchmarkStep(b *testing.B, net training.Net, p sinter.Precision, threads int) {
-	d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: threads})
+	d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: os.Getenv("SINTER_CPU"), Threads: threads})
 	if err != nil {
 		b.Fatal(err)
 	}

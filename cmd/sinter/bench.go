@@ -15,6 +15,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/bench"
+	"github.com/sinterml/sinter/internal/cpuid"
 )
 
 // benchTime is when no case of a benchmark is begun any more: all has ended
@@ -160,6 +161,9 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 // SINTER_CPU, and of them those asked for.
 func (a *app) benchISAs(asked []string) ([]string, error) {
 	all := bench.ISAs()
+	if hidden := a.settings.isa == bench.AMXFP16 || slices.Contains(asked, bench.AMXFP16); hidden && cpuid.HidesAMXFP16() {
+		all = slices.Insert(all, 0, bench.AMXFP16)
+	}
 	if top := a.settings.isa; top != "" {
 		at := slices.Index(all, top)
 		if at < 0 {

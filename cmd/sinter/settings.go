@@ -51,7 +51,7 @@ type settings struct {
 }
 
 // isas are the instruction sets that a variable may name.
-var isas = []string{"amx", "avx512", "avx2", "neon", "generic"}
+var isas = []string{"amx-fp16", "amx", "avx512", "avx2", "neon", "generic"}
 
 // resolve fills the settings: a flag goes before its variable, that before the
 // configuration file. A value that cannot be meant is an error that says where

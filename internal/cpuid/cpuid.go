@@ -14,6 +14,7 @@ type Features struct {
 	AVX512F, AVX512BW, AVX512DQ      bool
 	AVX512VL, AVX512VNNI, AVX512BF16 bool
 	AMXTile, AMXInt8, AMXBF16        bool // tiles, which this process is allowed to use
+	AMXFP16                          bool
 
 	// arm64
 	NEON    bool

@@ -29,6 +29,8 @@ func detect() CPU {
 func features() Features {
 	x := &cpu.X86
 	tiles := x.HasAMXTile && allowTiles()
+	const amxFP16 = 1 << 21
+	more, _, _, _ := cpuid(7, 1)
 	return Features{
 		AVX: x.HasAVX, AVX2: x.HasAVX2, BMI2: x.HasBMI2,
 		FMA: x.HasFMA && x.HasAVX, F16C: x.HasF16C && x.HasAVX,
@@ -36,6 +38,7 @@ func features() Features {
 		AVX512F: x.HasAVX512F, AVX512BW: x.HasAVX512BW, AVX512DQ: x.HasAVX512DQ, AVX512VL: x.HasAVX512VL,
 		AVX512VNNI: x.HasAVX512VNNI, AVX512BF16: x.HasAVX512BF16,
 		AMXTile: tiles, AMXInt8: tiles && x.HasAMXInt8, AMXBF16: tiles && x.HasAMXBF16,
+		AMXFP16: tiles && more&amxFP16 != 0,
 	}
 }
 

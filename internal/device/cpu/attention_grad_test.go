@@ -54,7 +54,7 @@ func TestGradientGuarded(t *testing.T) { guardAttention(t, randomGradient) }
 // A sequence's gradients have the same bits alone and in a batch, with one
 // thread and with several.
 func TestGradientSameBits(t *testing.T) {
-	for _, isa := range []ISA{AMX, AVX512, AVX2} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2} {
 		one, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			t.Log(err)

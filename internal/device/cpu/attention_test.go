@@ -479,7 +479,7 @@ func TestAttentionLong(t *testing.T) {
 // and with several.
 func TestAttentionSameBits(t *testing.T) {
 	ctx := context.Background()
-	for _, isa := range []ISA{AMX, AVX512, AVX2} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2} {
 		one, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			t.Log(err)

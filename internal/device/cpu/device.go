@@ -27,10 +27,11 @@ const (
 	AVX2
 	AVX512
 	NEON
-	AMX // AVX512, with products of bf16, of bytes and, where it pays, of f32 by tiles
+	AMX     // AVX512, with products of bf16, of bytes and, where it pays, of f32 by tiles
+	AMXFP16 // AMX, with products of f32 as f16; if asked for, also where CPUID hides them
 )
 
-var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon", "amx"}
+var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon", "amx", "amx-fp16"}
 
 func (i ISA) String() string { return isaNames[i] }
 
@@ -41,7 +42,7 @@ func ParseISA(s string) (ISA, error) {
 			return ISA(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown instruction set %q: one of amx, avx512, avx2, neon, generic", s)
+	return 0, fmt.Errorf("unknown instruction set %q: one of amx-fp16, amx, avx512, avx2, neon, generic", s)
 }
 
 // Options configure a device. The zero value is the best instruction set and
@@ -81,19 +82,21 @@ const linger = 10 * time.Second
 // operating system, lacks is an error.
 func New(o Options) (*Device, error) {
 	host := cpuid.Host()
+	if o.ISA == AMXFP16 && cpuid.HidesAMXFP16() {
+		host.AMXFP16 = true
+	}
 	have := instructionSets(&host)
 	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]
-	case o.ISA > AMX:
+	case o.ISA > AMXFP16:
 		return nil, fmt.Errorf("cpu: no instruction set %d", o.ISA)
 	case !slices.Contains(have, o.ISA):
 		return nil, fmt.Errorf("cpu: this processor cannot run %v: use %v", o.ISA, have[0])
 	}
-	if d.isa != AMX {
-		d.has.AMXTile = false
-	}
+	d.has.AMXTile = d.has.AMXTile && d.isa >= AMX
+	d.has.AMXFP16 = d.has.AMXFP16 && d.isa == AMXFP16
 	d.alloc.Linger = linger
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
@@ -106,6 +109,8 @@ func New(o Options) (*Device, error) {
 func instructionSets(host *cpuid.CPU) []ISA {
 	switch {
 	case !jit.Available():
+	case host.HasAMX() && host.AMXFP16:
+		return []ISA{AMXFP16, AMX, AVX512, AVX2, Generic}
 	case host.HasAMX():
 		return []ISA{AMX, AVX512, AVX2, Generic}
 	case host.HasAVX512():
@@ -123,7 +128,7 @@ func (d *Device) ISA() ISA { return d.isa }
 
 // target is the x86 assembler's name for the instruction set.
 func (d *Device) target() x86.ISA {
-	if d.isa == AVX512 || d.isa == AMX {
+	if d.isa == AVX512 || d.isa >= AMX {
 		return x86.AVX512
 	}
 	return x86.AVX2

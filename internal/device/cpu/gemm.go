@@ -26,11 +26,11 @@ type gemmKernel struct {
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
-	transpose    uintptr    // Y lies by columns: code that turns them; else 0
-	turnX        uintptr    // the same of X, where AMX wants rows
-	thirds       *thirdsSet // nil if operands are not split
-	odd          *tileSet   // for what cannot be
-	constY       *constY    // nil if Y may change from run to run
+	transpose    uintptr   // Y lies by columns: code that turns them; else 0
+	turnX        uintptr   // the same of X, where AMX wants rows
+	split        *splitSet // nil if operands are not
+	odd          *tileSet  // for what cannot be split
+	constY       *constY   // nil if Y may change from run to run
 }
 
 // compileGemm makes the kernel of a product. f16 and bf16 are widened where
@@ -52,12 +52,12 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if err := k.makeTiles(c.device); err != nil {
 		return nil, err
 	}
-	if lanes == x86.GemmAMXF32 {
+	if lanes.Splits() {
 		var err error
-		if k.thirds, err = thirdsKernels(); err != nil {
+		if k.split, err = splitKernels[lanes](); err != nil {
 			return nil, err
 		}
-		if k.odd, err = (tileKind{isa: c.isa, format: x86.GemmF32}).set(oddTile); err != nil {
+		if k.odd, err = (tileKind{isa: c.isa, format: x86.GemmF32}).set(oddTile(lanes)); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 			return nil, err
 		}
 	}
-	k.constY = newConstY(g, fmt.Sprint(cutOf(lanes)))
+	k.constY = newConstY(g, fmt.Sprint(lanes, cutOf(lanes)))
 	return k, nil
 }
 
@@ -85,7 +85,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 // blocks of k are loaded again and again.
 func (k *gemmKernel) keepsSums() bool {
 	terms, _ := k.work.K.Const()
-	return k.tiles.format == x86.GemmAMXF32 && terms > thirdsBlock
+	return k.tiles.format.Splits() && terms > cutOf(k.tiles.format).block
 }
 
 // handsOver tells that tile kernels run the epilogue. Behind the tiles of AVX2, 6
@@ -103,7 +103,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	k.x, plain = g.PlainX()
 	plain = plain && inPlace
 	switch {
-	case k.tiles.format == x86.GemmAMXF32 && !(plain && sideBySide(k.x.Col, g.K)):
+	case k.tiles.format.Splits() && !(plain && sideBySide(k.x.Col, g.K)):
 		if plain && sideBySide(k.x.Row, g.Rows) {
 			if k.turnX, err = transposes[c.isa](); err != nil {
 				return err
@@ -138,7 +138,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	plain = plain && inPlace
 	switch {
 	case plain && sideBySide(k.y.Col, g.Cols) && k.format == template.Single:
-		k.yRows = !g.ConstY && k.tiles.format != x86.GemmAMXF32
+		k.yRows = !g.ConstY && !k.tiles.format.Splits()
 	case plain && sideBySide(k.y.Row, g.K):
 		if k.transpose, err = transposes[c.isa](); err != nil {
 			return err

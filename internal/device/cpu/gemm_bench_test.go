@@ -71,7 +71,7 @@ func peakRate(code *jit.Code, flops int) float64 {
 // beside it; the median of the rounds. The loop has the instruction that the
 // product's format is multiplied by.
 func BenchmarkGemm(b *testing.B) {
-	for _, isa := range []ISA{AMX, AVX512, AVX2} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2} {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			b.Logf("without %v: %v", isa, err)
@@ -131,7 +131,7 @@ var trainingLayers = [][3]int{
 
 // BenchmarkGemmTraining is BenchmarkGemm for the products of training steps.
 func BenchmarkGemmTraining(b *testing.B) {
-	for _, isa := range []ISA{AMX, AVX512, AVX2} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2} {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			b.Logf("without %v: %v", isa, err)
@@ -170,7 +170,7 @@ func BenchmarkGemmPack(b *testing.B) {
 				r := &binding{module: &module{device: d}, env: test.env, ptrs: s.ptrs, workers: 1}
 				defer r.close()
 				for b.Loop() {
-					mem, err := s.packAll(r)
+					mem, _, err := s.packAll(r)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -34,7 +34,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	fromB := r.numbers(k.constY) // before the values are read, which may change
-	if s.packedB, err = s.packedY(r); err != nil {
+	if s.packedB, s.oddB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
 	if s.packedB != nil {
@@ -86,10 +86,10 @@ func (s *gemmStep) rest() {
 	}
 }
 
-// tile is the tile for a product. Thirds are as wide as the tile for what cannot be
+// tile is the tile for a product. Parts are as wide as the tile for what cannot be
 // split, by which they find the columns of that.
 func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
-	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(k.isa, k.format) && (k.format != x86.GemmAMXF32 || t.Vectors == oddTile.Vectors) {
+	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(k.isa, k.format) && (!k.format.Splits() || t.Vectors == oddTile(k.format).Vectors) {
 		return t
 	}
 	return d.core.Tile(k.isa, k.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
@@ -205,12 +205,12 @@ func (s *gemmStep) memory(r *binding) error {
 	s.strideX = s.maxK() + pad
 	s.strideA, s.strideC = s.maxK()*s.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
 	if s.splits() {
-		s.strideA = thirdsBytes(ceilDiv(s.maxK(), s.chunk)*s.chunk)/4 + pad
+		s.strideA = s.tiles.Format.RowBytes(ceilDiv(s.maxK(), s.chunk)*s.chunk)/4 + pad
 	}
 	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width
 	}
-	packB := s.packedB == nil && !s.directB
+	packB := (s.packedB == nil || s.splits()) && !s.directB // of odd numbers it may be wanted as it is
 	size := 0
 	room := func(used bool, bytes int) (at int) {
 		if used {
@@ -232,14 +232,14 @@ func (s *gemmStep) memory(r *binding) error {
 	}
 	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
 	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsA*max(s.strideA, s.strideX))
-	thirds := room(s.splits(), thirdsBytes(s.slotBytes()/4))
-	slots, keep := 1, s.keepsPacked()
+	parts := room(s.splits() && s.packedB == nil, s.partBytes())
+	slots, keep := 1, s.keepsPacked() && s.packedB == nil
 	if keep {
 		slots = s.slots()
 	}
 	b := room(packB, slots*s.slotBytes())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)
-	sums := room(s.tiles.Format.AMX(), 4*tile.Rows*s.width)
+	sums := room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
 	calls := []struct {
 		part *part
 		used bool
@@ -267,7 +267,7 @@ func (s *gemmStep) memory(r *binding) error {
 		w.narrow = unsafe.Add(own[i], narrow)
 		w.args.Sums = unsafe.Add(own[i], sums)
 		if s.splits() {
-			w.thirds = unsafe.Add(own[i], thirds)
+			w.parts = unsafe.Add(own[i], parts)
 			w.oddRows, w.oddPanels = make([]uint32, s.rowPanels*tile.Rows), make([]uint32, s.blockPanels*tile.Vectors)
 		}
 		if packB && keep {

@@ -145,7 +145,7 @@ func TestTileOfSome(t *testing.T) {
 		}
 		for _, c := range []gemmCase{
 			{size: gemmSize{1, 40, 70, 33}, x: "transposed", y: "plain", out: "bias"},
-			{size: gemmSize{1, thirdsRows, 150, thirdsTerms}, x: "transposed", y: "plain", out: "residual"},
+			{size: gemmSize{1, partsRows, 150, partsTerms}, x: "transposed", y: "plain", out: "residual"},
 			{size: gemmSize{1, 40, 70, 700}, x: "transposed", y: "plain", out: "plain", dtype: "bf16"},
 			{size: gemmSize{1, 40, 70, 700}, x: "plain", y: "plain", out: "plain", dtype: "int8"},
 		} {

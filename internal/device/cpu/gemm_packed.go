@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+)
 
 // A right operand that changes from run to run is packed by whoever needs it.
 // Each worker keeps what it has packed until the step ends. Tasks of the same
@@ -24,6 +28,12 @@ func (p *gemmPlan) slots() int {
 
 // slotBytes is the room for one of them.
 func (p *gemmPlan) slotBytes() int { return 4 * p.blockPanels * p.width * p.maxK() }
+
+// partBytes is the room for one of them that is split.
+func (s *gemmStep) partBytes() int {
+	values := ceilDiv(s.maxK(), s.chunk) * s.chunk
+	return ceilDiv(s.blockPanels*s.width, x86.PackedCols) * s.tiles.Format.PanelBytes(values)
+}
 
 // keepsPacked tells whether a worker may need a block again, and has room for
 // all of a task's.

@@ -38,6 +38,9 @@ type kCut struct {
 	block int // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
 	aside int // rows whose unfinished sums are kept aside
 	speed int // times that of products by vectors, about
+	size  int // bytes of a step of a column of B packed as a whole
+	extra int // bytes of a column behind each of its blocks there
+	wide  int // panels of B to a block at most
 }
 
 // Blocks of products by AMX and of those in thirds are so short that the rows of a
@@ -47,19 +50,24 @@ const (
 	amxBlock    = 192
 	thirdsBlock = 128
 	thirdsAside = 512
+	halvesBlock = 192
+	halvesAside = 256
+	halvesWide  = 48 // half as wide as those of others
 )
 
 // cutOf is how tile kernels of a format want k to be cut.
 func cutOf(f x86.GemmFormat) kCut {
 	switch {
-	case f == x86.GemmAMXF32:
-		return kCut{1, x86.ThirdsValues, thirdsBlock, thirdsAside, 2}
+	case f == x86.GemmAMXThirds:
+		return kCut{group: 1, chunk: x86.SplitValues, block: thirdsBlock, aside: thirdsAside, speed: 2, size: 6, wide: maxBlock}
+	case f == x86.GemmAMXHalves:
+		return kCut{group: 1, chunk: x86.SplitValues, block: halvesBlock, aside: halvesAside, speed: 3, size: 4, extra: 4, wide: halvesWide}
 	case f.AMX():
 		// Sums of a row panel stay near, and B comes from the second cache as fast as
 		// it is multiplied.
-		return kCut{f.Group(), x86.GemmChunk, amxBlock, 1, 6}
+		return kCut{group: f.Group(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, speed: 6, size: 4, wide: maxBlock}
 	}
-	return kCut{f.Group(), 1, template.SumBlock, partialRows, 1}
+	return kCut{group: f.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}
 }
 
 // work scales limits that stand for a time.
@@ -87,7 +95,7 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
-	most := min(p.panels, maxBlock, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
+	most := min(p.panels, p.wide, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
 	p.blockRows = max(1, p.aside/tile.Rows)
 	if p.chunk > 1 {
@@ -198,12 +206,15 @@ func (p *gemmPlan) values(k0, k1 int) (first, end int) {
 // packedCols is the columns that packed B has room for.
 func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, x86.PackedCols) * x86.PackedCols }
 
-// packed is where a column begins in B packed as a whole, in elements: blocks
-// of k one behind the other, in each panels of PackedCols columns. The column
-// is the first of a panel.
+// packed is where a column begins in B packed as a whole, in bytes: blocks of k
+// one behind the other, in each panels of PackedCols columns. The column is the
+// first of a panel.
 func (p *gemmPlan) packed(block, col int) int {
-	k0 := p.kStart(block)
-	return k0*p.packedCols() + col*(p.kStart(block+1)-k0)
+	k0, k1 := p.kStart(block), p.kStart(block+1)
+	return (p.size*k0+p.extra*block)*p.packedCols() + col*(p.size*(k1-k0)+p.extra)
 }
+
+// packedLen is the bytes of B packed as a whole.
+func (p *gemmPlan) packedLen() int { return p.packed(p.kBlocks, 0) }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

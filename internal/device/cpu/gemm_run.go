@@ -23,6 +23,7 @@ type gemmStep struct {
 
 	packedB *jit.Memory // constant B, and for the next run; else
 	lastB   weak.Pointer[jit.Memory]
+	oddB    []uint32 // where it is split: see oddOf
 	fromB   []uint64 // numbers of the buffers that it was packed from
 	directB bool     // B is read where it lies, or each task packs what it needs
 	copyX   bool     // rows of X, or those packed, are copied: apart in the cache, or widened
@@ -46,7 +47,7 @@ type gemmWorker struct {
 	args                 x86.GemmArgs
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
-	thirds               unsafe.Pointer // of B
+	parts                unsafe.Pointer // of B
 	oddRows, oddPanels   []uint32       // of a block, where operands are split
 	packX, packY, finish *partCall
 	packed               packedPart
@@ -86,15 +87,15 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	clear(w.oddPanels)
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
-		panels, err := s.placeB(w, t, b, at.y, kb)
+		var panels unsafe.Pointer
+		if s.splits() {
+			panels, err = s.placeParts(w, t, b, at.y, kb)
+		} else {
+			panels, err = s.placeB(w, t, b, at.y, kb)
+			s.setK(w, k0, k1)
+		}
 		if err != nil {
 			return err
-		}
-		if s.splits() {
-			s.splitB(w, panels, k0, k1, col1-col0)
-			panels = w.thirds
-		} else {
-			s.setK(w, k0, k1)
 		}
 		w.args.Continue = uintptr(kb)
 		last := kb == s.kBlocks-1
@@ -207,8 +208,8 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	if s.lanes < x86.PackedCols { // two vectors to a panel, never more to a tile
 		w.args.VectorB = uintptr(4 * s.lanes)
 	}
-	if s.packedB != nil {
-		return unsafe.Add(s.packedB.Pointer(), 4*(s.packedBatch(b.batch0)+s.packed(kb, col0))), nil
+	if s.packedB != nil && !s.splits() {
+		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
 	to, missing := s.slot(w, t, b, kb)
 	if !missing {

@@ -69,9 +69,10 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 // is packed in each run, for itself or by columns, is widened there.
 func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmFormat) {
 	f, kernels := tileFormat(g.Format(), d.target(), &d.has)
+	if parts, ok := d.splitFormat(g); ok && kernels == x86.GemmF32 {
+		return f, parts
+	}
 	switch {
-	case kernels == x86.GemmF32 && d.inThirds(g):
-		return f, x86.GemmAMXF32
 	case kernels != x86.GemmBF16 || !d.widens:
 		return f, kernels
 	case g.ConstY && !g.TurnedX():

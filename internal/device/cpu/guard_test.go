@@ -160,7 +160,7 @@ func TestThreadsOnRandomGraphs(t *testing.T) {
 	if long {
 		n = 20_000
 	}
-	for _, isa := range []ISA{AMX, AVX512, AVX2, NEON, Generic} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 		one, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {
 			t.Logf("%v: %v", isa, err)

@@ -43,7 +43,7 @@ func TestPackedWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, isa := range []ISA{AMX, AVX512, AVX2, NEON, Generic} {
+		for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 			var first [][]byte
 			for _, threads := range []int{1, 3} {
 				d, err := New(Options{ISA: isa, Threads: threads})

@@ -29,6 +29,7 @@ func sharedY(g *template.Gemm) bool {
 type pack struct {
 	once sync.Once
 	mem  *jit.Memory
+	odd  []uint32 // see gemmStep.oddOf
 	err  error
 }
 
@@ -145,26 +146,26 @@ func owners(from []*buffer) []*keep.Owner {
 }
 
 // packedY returns Y packed as a whole, if it is constant; else nil.
-func (s *gemmStep) packedY(r *binding) (*jit.Memory, error) {
+func (s *gemmStep) packedY(r *binding) (*jit.Memory, []uint32, error) {
 	k := s.kernel
 	from, what := k.constY.key(r, &s.gemmPlan)
 	if len(from) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	have := keep.Find(owners(from), what, func() any { return &pack{} })
 	made := have.Value.(*pack)
 	made.once.Do(func() {
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
-			made.mem, err = s.packAll(r)
+			made.mem, made.odd, err = s.packAll(r)
 			return err
 		})
 	})
 	if made.err != nil {
 		have.Drop() // another run may have the memory
-		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
+		return nil, nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
-	return made.mem, nil
+	return made.mem, made.odd, nil
 }
 
 // packedBatches is the number of different B among the products.
@@ -175,38 +176,43 @@ func (s *gemmStep) packedBatches() int {
 	return s.batch
 }
 
-// packedBatch is where a product's B begins among those packed, in elements.
+// packedBatch is where a product's B begins among those packed, in bytes.
 func (s *gemmStep) packedBatch(batch int) int {
-	return batch % s.packedBatches() * s.steps * s.packedCols()
+	return batch % s.packedBatches() * s.packedLen()
 }
 
 // packTask is the least elements that a task packs.
 const packTask = 64 << 10
 
-// packAll packs Y with all workers.
-func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, err error) {
+// packAll packs Y with all workers, and splits it where operands are split.
+func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, odd []uint32, err error) {
 	d, k := r.module.device, s.kernel
 	batches := s.packedBatches()
-	mem, err := d.memory(max(4*s.steps*s.packedCols()*batches, 1))
+	mem, err := d.memory(max(s.packedLen()*batches, 1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
 			_ = mem.Close()
 		}
 	}()
-	spills, err := r.scratch(max(k.packY.spill, 64))
+	perTask := max(1, packTask/(s.maxK()*x86.PackedCols)) * x86.PackedCols
+	whole, spill := 0, (max(k.packY.spill, 64)+63)&^63 // what is still to be split, behind the spills
+	if s.splits() {
+		whole = 4 * perTask * s.maxK()
+		odd = make([]uint32, batches*s.kBlocks*ceilDiv(s.cols, x86.PackedCols))
+	}
+	spills, err := r.scratch(spill + whole)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	calls := make([]*partCall, r.workers)
 	for w := range calls {
 		if calls[w], err = k.packY.call(r, spills[w]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	perTask := max(1, packTask/(s.maxK()*x86.PackedCols)) * x86.PackedCols
 	parts := ceilDiv(s.cols, perTask)
 	err = d.pool.Run(context.Background(), batches*s.kBlocks*parts, r.workers, func(worker, task int) error {
 		part, rest := task%parts, task/parts
@@ -216,13 +222,22 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, err error) {
 		if err != nil {
 			return err
 		}
-		to := 4 * (s.packedBatch(batch) + s.packed(block, first))
-		return s.packCols(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
+		to := s.packedBatch(batch) + s.packed(block, first)
+		if !s.splits() {
+			return s.packCols(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
+		}
+		panels := unsafe.Add(spills[worker], spill)
+		if err := s.packCols(calls[worker], batch, at.y, block, first, end, panels, whole); err != nil {
+			return err
+		}
+		at0 := (batch*s.kBlocks+block)*ceilDiv(s.cols, x86.PackedCols) + first/x86.PackedCols
+		s.splitPanels(panels, unsafe.Add(mem.Pointer(), to), s.kStart(block+1)-s.kStart(block), ceilDiv(end-first, x86.PackedCols), &odd[at0])
+		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return mem, nil
+	return mem, odd, nil
 }
 
 // packCols packs columns col0 to col1 of B, whole panels but for the last of

@@ -166,7 +166,7 @@ func TestInt8SameEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		var first [][]byte
-		for _, isa := range []ISA{AMX, AVX512, AVX2, NEON, Generic} {
+		for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 			for _, threads := range []int{1, 3} {
 				d, err := New(Options{ISA: isa, Threads: threads})
 				if err != nil {

@@ -133,7 +133,7 @@ func runModule(d *Device, m device.Module, g *ir.Graph, env ir.Env, leaves [][]b
 // once.
 func machines(t testing.TB) []*Device {
 	var all []*Device
-	for _, isa := range []ISA{AMX, AVX512, AVX2, NEON, Generic} {
+	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 		d, err := New(Options{ISA: isa})
 		if err != nil {
 			t.Logf("%v: %v", isa, err)

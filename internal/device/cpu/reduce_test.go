@@ -87,7 +87,7 @@ func (c splitCase) test(t *testing.T, d ir.DType) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, isa := range []ISA{AMX, AVX512, AVX2, NEON, Generic} {
+			for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 				c.compare(t, isa, g, env, leaves, want, bounds, kind)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/device"
-	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -73,7 +72,8 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		if k.sharedY {
 			batches = 1
 		}
-		p.Packed = 4 * int64(batches) * int64(ceilDiv(size.k, k.format.Group())) * int64(ceilDiv(size.cols, x86.PackedCols)*x86.PackedCols)
+		plan := planGemm(size, cutOf(set.Format), set.lanes, tile, 1, false)
+		p.Packed = int64(batches) * int64(plan.packedLen())
 		p.From, p.Layout = k.constY.loads, k.constY.layout
 	}
 	return p, true

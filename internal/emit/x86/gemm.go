@@ -37,19 +37,19 @@ const (
 	// lanes and the second ones apart, then both together, then the chunks in order.
 	GemmAMXBF16
 	GemmAMXBytes
-	// GemmAMXF32 is f32 as three bf16 each, in chunks of ThirdsChunk steps: see
-	// gemm_thirds.go.
-	GemmAMXF32
+	// GemmAMXThirds and GemmAMXHalves are f32 as three bf16 and as two f16 each, in
+	// chunks of SplitValues: see gemm_split.go.
+	GemmAMXThirds
+	GemmAMXHalves
 	gemmFormats
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 by AMX"}[f]
+	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
 }
 
-// Group is the values of k in a step; of GemmAMXF32 in those of its operands before
-// they are split.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4, 1}[f] }
+// Group is the values of k in a step; where operands are split, of those before it.
+func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4, 1, 1}[f] }
 
 // StepA is the bytes of A in a step.
 func (f GemmFormat) StepA() int {
@@ -74,8 +74,10 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
 	case GemmWide:
 		return isa == asm.AVX512
-	case GemmAMXBF16, GemmAMXBytes, GemmAMXF32:
+	case GemmAMXBF16, GemmAMXBytes, GemmAMXThirds:
 		return isa == asm.AVX512 && has.HasAMX()
+	case GemmAMXHalves:
+		return isa == asm.AVX512 && has.HasAMX() && has.AMXFP16
 	}
 	return true
 }
@@ -88,7 +90,7 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 //	C[r][j] = Continue != 0 ? C[r][j] + c : c
 //
 // where k counts steps and the products are those of its format. Kernels by AMX
-// take whole chunks of steps. But for GemmAMXF32 they begin with c = C[r][j], so
+// take whole chunks of steps. But where operands are split they begin with c = C[r][j], so
 // that where k is cut changes no bit. A kernel by
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
@@ -133,6 +135,7 @@ type GemmArgs struct {
 	nextB, nextC, nextAhead, nextBeside, panels   uintptr
 	rowsA, rowsC, rowsAhead, rowsBeside, rowsLeft uintptr
 	rowsNextA, fetchA                             uintptr
+	joinLeft, joinMask                            uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -177,6 +180,8 @@ const (
 	gemmDownLeft   = gemmNextB + 72
 	gemmDownNextA  = gemmNextB + 80
 	gemmFetchA     = gemmNextB + 88
+	gemmJoinLeft   = gemmNextB + 96 // rows, see joinSums
+	gemmJoinMask   = gemmNextB + 104
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

@@ -30,7 +30,7 @@ var amxVectorB = [...]asm.R{gB, gVectorB, gVectorB3, gLDB}
 
 // AMX tells whether the format's kernels multiply by AMX: they take whole chunks
 // of K steps, packed B, and Sums.
-func (f GemmFormat) AMX() bool { return f == GemmAMXBF16 || f == GemmAMXBytes || f == GemmAMXF32 }
+func (f GemmFormat) AMX() bool { return f == GemmAMXBF16 || f == GemmAMXBytes || f.Splits() }
 
 // heights are the rows of the tile's blocks, one below the other.
 func (t GemmTile) heights() []int {
@@ -41,22 +41,24 @@ func (t GemmTile) heights() []int {
 }
 
 // fitsAMX tells whether sums, A and at least one vector of B have registers.
-func (t GemmTile) fitsAMX() bool {
-	return t.Rows >= 1 && t.Rows <= 2*amxRows && t.Vectors >= 1 && t.Vectors <= len(amxVectorB) && len(t.heights())*(t.Vectors+1) < amxTiles
+func (t GemmTile) fitsAMX(f GemmFormat) bool {
+	return t.Rows >= 1 && t.Rows <= 2*amxRows && t.Vectors >= 1 && t.Vectors <= len(amxVectorB) && len(t.heights())*(f.sums()*t.Vectors+1) < amxTiles
 }
 
-// amxSum is the register of block i, vector v.
-func (t *tileGen) amxSum(i, v int) asm.T { return asm.T(i*t.tile.Vectors + v) }
+// amxSum is the register of a sum of block i, vector v.
+func (t *tileGen) amxSum(sum, i, v int) asm.T {
+	return asm.T((sum*len(t.tile.heights())+i)*t.tile.Vectors + v)
+}
 
 // amxA is the register for rows of block i of A.
 func (t *tileGen) amxA(i int) asm.T {
-	return asm.T(len(t.tile.heights())*t.tile.Vectors + i)
+	return t.amxSum(t.format.sums(), 0, 0) + asm.T(i)
 }
 
 // amxB is the register for vector v of B: those that are left take turns.
 func (t *tileGen) amxB(v int) asm.T {
-	first := len(t.tile.heights()) * (t.tile.Vectors + 1)
-	return asm.T(first + v%(amxTiles-first))
+	first := t.amxA(len(t.tile.heights()))
+	return first + asm.T(v%(amxTiles-int(first)))
 }
 
 // configure gives the registers their sizes. See "Intel AMX: tile configuration"
@@ -71,7 +73,9 @@ func (t *tileGen) configure() {
 	for i, h := range heights {
 		set(t.amxA(i), h)
 		for v := range t.tile.Vectors {
-			set(t.amxSum(i, v), h)
+			for sum := range t.format.sums() {
+				set(t.amxSum(sum, i, v), h)
+			}
 			set(t.amxB(v), GemmChunk)
 		}
 	}
@@ -82,7 +86,7 @@ func (t *tileGen) configure() {
 // configure gave them; what was in registers before may be gone.
 func (t *tileGen) amxOperands() {
 	t.Op(asm.MOV, gLine, asm.Ptr(gArgs, gemmLDB))
-	t.Op(asm.IMUL, gStepB, gLine, asm.Imm(GemmChunk*t.format.planes()))
+	t.Op(asm.IMUL, gStepB, gLine, asm.Imm(GemmChunk*t.format.Parts()))
 	t.Op(asm.MOV, gLDA, asm.Ptr(gArgs, gemmLDA))
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	if len(t.tile.heights()) > 1 {
@@ -110,17 +114,14 @@ func (t *tileGen) amxSteps() {
 	t.J(asm.EQ, done)
 	t.Align(32)
 	again := t.Here()
+	t.joinSome()
 	t.amxFetch()
-	order := [][2]int{{0, 0}}
-	if t.format == GemmAMXF32 {
-		order = thirdsOrder
-	}
 	before := [2]int{-1, -1}
-	for _, parts := range order {
+	for _, parts := range t.format.order() {
 		t.amxMultiply(parts, before)
 		before = parts
 	}
-	planes := t.format.planes()
+	planes := t.format.Parts()
 	for _, base := range t.amxBases() {
 		t.Op(asm.ADD, base, asm.Imm(amxBytes*planes))
 	}
@@ -130,14 +131,6 @@ func (t *tileGen) amxSteps() {
 	t.Op(asm.SUB, gCount, asm.Imm(planes*GemmChunk/GemmUnroll))
 	t.J(asm.NE, again)
 	t.Bind(done)
-}
-
-// planes is the tiles that a chunk of A, or of a vector of B, is.
-func (f GemmFormat) planes() int {
-	if f == GemmAMXF32 {
-		return thirds
-	}
-	return 1
 }
 
 // amxBases are the registers that walk over rows of A, for each of the tile's blocks.
@@ -155,7 +148,7 @@ func (t *tileGen) amxMultiply(planes, before [2]int) {
 			if i == 0 && (planes[1] != before[1] || turns) {
 				t.Op(asm.TILELOADD, t.amxB(v), asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
 			}
-			t.Op(t.multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v))
+			t.Op(t.multiply, t.amxSum(t.format.sumOf(planes), i, v), t.amxA(i), t.amxB(v))
 		}
 	}
 }
@@ -167,8 +160,8 @@ const amxFetched = 4
 // amxFetch fetches what a chunk takes of each into the second cache.
 func (t *tileGen) amxFetch() {
 	lines := 1
-	if t.format == GemmAMXF32 { // before they are split
-		lines = 4 * ThirdsValues / amxBytes
+	if t.format.Splits() { // before they are split
+		lines = 4 * SplitValues / amxBytes
 	}
 	t.Op(asm.LEA, gPitch, asm.Idx(gFetch, gAside, 2, 0))
 	for line := range lines {
@@ -186,7 +179,7 @@ func (t *tileGen) amxStart() {
 		t.Op(asm.KMOVW, asm.K(1), asm.Ptr(gArgs, gemmMask))
 	}
 	fresh, done := t.NewLabel(), t.NewLabel()
-	if t.format == GemmAMXF32 { // those of blocks of k are added later
+	if t.format.Splits() { // those of blocks of k are added later
 		t.amxMove(func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) })
 		return
 	}
@@ -209,10 +202,13 @@ func (t *tileGen) amxStart() {
 
 // amxFinish stores the sums.
 func (t *tileGen) amxFinish() {
-	t.amxPlace()
-	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
+	if t.format == GemmAMXHalves {
+		t.joinSums()
+		return
+	}
+	t.storeSums()
 	switch {
-	case t.format == GemmAMXF32:
+	case t.format == GemmAMXThirds:
 		t.scaleSums()
 	case t.tail:
 		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
@@ -221,6 +217,12 @@ func (t *tileGen) amxFinish() {
 			t.store(t.cell(v), 0, v)
 		})
 	}
+}
+
+// storeSums stores the registers of sums.
+func (t *tileGen) storeSums() {
+	t.amxPlace()
+	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
 }
 
 // scaleSums stores Sums divided by ThirdsScale, or adds that to what is there, with
@@ -250,7 +252,7 @@ func (t *tileGen) scaleSums() {
 // where they are still to be scaled, or a lane is masked, as those instructions have
 // no mask.
 func (t *tileGen) amxPlace() {
-	if t.tail || t.format == GemmAMXF32 {
+	if t.tail || t.format.Splits() {
 		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
 		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 		return
@@ -269,7 +271,9 @@ func (t *tileGen) amxMove(f func(sum asm.T, at asm.M)) {
 			t.Op(asm.ADD, base, gB)
 		}
 		for v := range t.tile.Vectors {
-			f(t.amxSum(i, v), asm.Idx(base, gPitch, 1, v*amxBytes))
+			for sum := range t.format.sums() {
+				f(t.amxSum(sum, i, v), asm.Idx(base, gPitch, 1, sum*t.tile.Rows*t.width()+v*amxBytes))
+			}
 		}
 	}
 }

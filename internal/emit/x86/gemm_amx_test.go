@@ -6,45 +6,53 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// amxChunk is what TDPBF16PS has of a chunk: the sums of the products of the
+// amxChunk is what TDPBF16PS, or TDPFP16PS, has of a chunk: the sums of the products of the
 // first values of the lanes and of the second ones, as Intel's manual gives it.
 type amxChunk [2]float32
 
 // add adds a lane's products, of step k, and at the end of a chunk the chunk.
-func (c *amxChunk) add(sum uint32, k int, a, b uint32) uint32 {
+func (c *amxChunk) add(f GemmFormat, sum uint32, k int, a, b uint32) uint32 {
 	if k%GemmChunk == 0 {
 		*c = amxChunk{}
 	}
-	c[0] = loop.FMA32(math.Float32frombits(a<<16), math.Float32frombits(b<<16), c[0])
-	c[1] = loop.FMA32(math.Float32frombits(a&^0xFFFF), math.Float32frombits(b&^0xFFFF), c[1])
+	short := ir.BF16ToFloat32
+	if f == GemmAMXHalves {
+		short = ir.F16ToFloat32
+	}
+	for half := range 2 {
+		c[half] = loop.FMA32(short(uint16(a>>(16*half))), short(uint16(b>>(16*half))), c[half])
+	}
 	if k%GemmChunk < GemmChunk-1 {
 		return sum
 	}
 	return math.Float32bits(math.Float32frombits(sum) + (c[0] + c[1]))
 }
 
-// thirdsSum adds the products of all chunks of GemmAMXF32, whose lanes at gives.
-func thirdsSum(steps int, at func(k int) (a, b uint32)) (sum uint32) {
-	for first := 0; first < steps; first += ThirdsChunk {
-		for _, parts := range thirdsOrder {
+// partsSums adds the products of all chunks of a format that splits, whose lanes at
+// gives.
+func (f GemmFormat) partsSums(steps int, at func(k int) (a, b uint32)) (sums [2]uint32) {
+	for first := 0; first < steps; first += f.Parts() * GemmChunk {
+		for _, parts := range f.order() {
 			var chunk amxChunk
+			sum := &sums[f.sumOf(parts)]
 			for k := range GemmChunk {
 				a, _ := at(first + parts[0]*GemmChunk + k)
 				_, b := at(first + parts[1]*GemmChunk + k)
-				sum = chunk.add(sum, k, a, b)
+				*sum = chunk.add(f, *sum, k, a, b)
 			}
 		}
 	}
-	return math.Float32bits(math.Float32frombits(sum) / ThirdsScale)
+	return sums
 }
 
 // sumsOf is memory for a tile's sums.
-func sumsOf(tile GemmTile) unsafe.Pointer {
+func sumsOf(f GemmFormat, tile GemmTile) unsafe.Pointer {
 	const line = 64
-	room := make([]byte, line*tile.Rows*tile.Vectors+line)
+	room := make([]byte, f.SumsBytes(tile)+line)
 	at := unsafe.Pointer(&room[0])
 	return unsafe.Add(at, -uintptr(at)%line)
 }
@@ -52,8 +60,11 @@ func sumsOf(tile GemmTile) unsafe.Pointer {
 // The loop over k has a multiplication for each block of sums and loads each
 // operand once.
 func TestAMXInnerLoop(t *testing.T) {
-	for _, format := range []GemmFormat{GemmAMXBF16, GemmAMXBytes, GemmAMXF32} {
+	for _, format := range []GemmFormat{GemmAMXBF16, GemmAMXBytes, GemmAMXThirds, GemmAMXHalves} {
 		for _, tile := range GemmTiles(AVX512, format) {
+			if format == GemmAMXHalves { // that of 32 rows joins those of the tile before
+				tile.Rows--
+			}
 			a, err := emitGemmTile(AVX512, format, tile, false, false, false)
 			if err != nil {
 				t.Fatal(err)
@@ -69,9 +80,14 @@ func TestAMXInnerLoop(t *testing.T) {
 			}
 			blocks := len(tile.heights())
 			want := map[string]int{multiply.String(): blocks * tile.Vectors, "tileloadd": blocks + tile.Vectors, "add": blocks + tile.Vectors + 1, "prefetcht1": amxFetched, "lea": 1, "sub": 1, "jne": 1}
-			if format == GemmAMXF32 { // six pairs of thirds, each with one that the pair before did not have
+			if format == GemmAMXThirds { // six pairs of thirds, each with one that the pair before did not have
 				want[multiply.String()] *= 6
 				want["tileloadd"] = 4*blocks + 3*tile.Vectors
+				want["prefetcht1"] *= 2
+			}
+			if format == GemmAMXHalves { // three pairs
+				want[multiply.String()] *= 3
+				want["tileloadd"] = 2*blocks + 2*tile.Vectors
 				want["prefetcht1"] *= 2
 			}
 			for op := range count {

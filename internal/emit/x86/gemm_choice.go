@@ -45,8 +45,11 @@ type GemmShape struct{ Rows, Cols, Steps int }
 // products of many rows; it comes first where two are as good.
 func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 	if f.AMX() {
-		if f == GemmAMXF32 { // splitting panels takes as long as what is saved by wider ones
+		switch f {
+		case GemmAMXThirds: // splitting panels takes as long as what is saved by wider ones
 			return []GemmTile{{2 * amxRows, 2}}
+		case GemmAMXHalves: // two sums each
+			return []GemmTile{{2 * amxRows, 1}}
 		}
 		// All registers of sums in a square, or in a row where that has all rows.
 		return []GemmTile{{2 * amxRows, 2}, {amxRows, 4}}

@@ -62,9 +62,11 @@ func amxPeakLoop(format GemmFormat) (code []byte, ops int, err error) {
 	t.Align(64)
 	again := t.Here()
 	for range unroll {
-		for i := range tile.heights() {
-			for v := range tile.Vectors {
-				t.Op(multiply, t.amxSum(i, v), t.amxA(i), t.amxB(v))
+		for sum := range format.sums() {
+			for i := range tile.heights() {
+				for v := range tile.Vectors {
+					t.Op(multiply, t.amxSum(sum, i, v), t.amxA(i), t.amxB(v))
+				}
 			}
 		}
 	}
@@ -73,9 +75,9 @@ func amxPeakLoop(format GemmFormat) (code []byte, ops int, err error) {
 	t.Op(asm.TILERELEASE)
 	t.Op(asm.RET)
 	code, err = t.Finish()
-	ops = unroll * tile.Rows * tile.Vectors * GemmLanes(asm.AVX512) * GemmChunk * format.Group() * 2
-	if format == GemmAMXF32 {
-		ops = ops * 2 / len(thirdsOrder) // of pairs of bf16
+	ops = unroll * format.sums() * tile.Rows * tile.Vectors * GemmLanes(asm.AVX512) * GemmChunk * format.Group() * 2
+	if format.Splits() {
+		ops = ops * 2 / len(format.order()) // of pairs of parts
 	}
 	return code, ops, err
 }

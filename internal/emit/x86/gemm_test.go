@@ -13,6 +13,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -187,6 +188,7 @@ func TestGemmTileRefused(t *testing.T) {
 // rows and by columns, B packed and in place.
 func TestGemmTiles(t *testing.T) {
 	host := cpuid.Host()
+	host.AMXFP16 = host.AMXFP16 || cpuid.HidesAMXFP16()
 	eachISA(t, func(t *testing.T, isa ISA) {
 		for format := range gemmFormats {
 			if !HasGemm(isa, format, &host.Features) {
@@ -221,7 +223,7 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
 				if g.Format.AMX() {
-					k *= GemmChunk * g.Format.planes()
+					k *= GemmChunk * g.Format.Parts()
 				}
 				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 				if g.Format.TakesPart(g.ISA) && !g.Columns {
@@ -259,9 +261,11 @@ func (f GemmFormat) element(rng *rand.Rand, matrix int) uint32 {
 		return small() | small()<<16
 	case f == GemmBF16:
 		return small() << 16
-	case (f == GemmAMXBF16 || f == GemmAMXF32) && matrix < 2:
+	case f == GemmAMXHalves && matrix < 2:
+		return uint32(ir.F16FromFloat32(float32(rng.NormFloat64()))) | uint32(ir.F16FromFloat32(float32(rng.NormFloat64())))<<16
+	case (f == GemmAMXBF16 || f == GemmAMXThirds) && matrix < 2:
 		return bf16Pair(float32(rng.NormFloat64()), float32(rng.NormFloat64()))
-	case f == GemmAMXBF16 || f == GemmAMXF32:
+	case f == GemmAMXBF16 || f.Splits():
 		return math.Float32bits(float32(rng.NormFloat64()))
 	case f == GemmWide && matrix == 0: // widened
 		return math.Float32bits(float32(rng.NormFloat64())) &^ 0xFFFF
@@ -312,6 +316,17 @@ func (f GemmFormat) sum(have, c uint32) uint32 {
 	return have + c
 }
 
+// joined is C plus the sums of a format that splits, or those alone, times what
+// belongs to the row and to the column.
+func joined(sums [2]uint32, have, row, col uint32, again bool) uint32 {
+	float := math.Float32frombits
+	sum := loop.FMA32(float(sums[1]), 1.0/(1<<halvesShift), float(sums[0])) * float(row)
+	if !again {
+		return math.Float32bits(sum * float(col))
+	}
+	return math.Float32bits(loop.FMA32(sum, float(col), float(have)))
+}
+
 func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintptr, vectors int) {
 	t.Helper()
 	name := fmt.Sprintf("%v %+v", g.Format, c)
@@ -323,15 +338,17 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	if c.part > 0 {
 		steps++
 	}
+	scale := g.Format.scaleBytes() // behind each row of A, and each vector of B
+	depth := steps + scale/(4*lanes)
 	// B[k][j] lies at bAt(k, j).
 	bAt := func(k, j int) int {
 		p, in := j/(vectors*lanes), j%(vectors*lanes)
-		return ((p*vectors+in/lanes)*steps+k)*lanes + in%lanes
+		return ((p*vectors+in/lanes)*depth+k)*lanes + in%lanes
 	}
-	sizeB := c.panels * vectors * steps * lanes
-	rowA := 4*stepA*c.k + c.part
+	sizeB := c.panels * vectors * depth * lanes
+	rowA := 4*stepA*c.k + c.part + scale
 	args := GemmArgs{LDA: uintptr(rowA), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
-	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*steps), uintptr(4*lanes*steps*vectors)
+	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*depth), uintptr(4*lanes*depth*vectors)
 	args.RowPanels, args.StepC, args.RowsC = uintptr(c.rowPanels), uintptr(4*c.cols), uintptr(4*c.rows*total)
 	if c.inPlace {
 		bAt = func(k, j int) int { return k*total + j }
@@ -343,7 +360,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	}
 	args.SetK(c.k)
 	args.SetPart(c.part)
-	args.Sums = sumsOf(g.Tile)
+	args.Sums = sumsOf(g.Format, g.Tile)
 	args.NextA, args.LDNextA = uintptr(args.Sums), 64 // what is fetched changes nothing
 	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
 	if c.again {
@@ -359,6 +376,15 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		f[i] = make([]uint32, (bytes+3)/4)
 		for j := range f[i] {
 			f[i][j] = g.Format.element(rng, i)
+		}
+		if scale > 0 && i < 2 { // what belongs to rows and columns is positive
+			for j := range max(height, total) {
+				at := min(j, height-1)*rowA/4 + steps
+				if i == 1 {
+					at = bAt(steps, min(j, total-1))
+				}
+				f[i][at] &^= 1 << 31
+			}
 		}
 		copy(mem[i].Bytes(), lanesAsBytes(f[i]))
 	}
@@ -376,15 +402,16 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	for r := range height {
 		for j := range total {
 			sum := uint32(0)
-			if c.again && g.Format.AMX() && g.Format != GemmAMXF32 {
+			if c.again && g.Format.AMX() {
 				sum = f[2][r*total+j]
 			}
-			if g.Format == GemmAMXF32 {
-				sum = thirdsSum(steps, func(k int) (a, b uint32) { return lane(r, k), f[1][bAt(k, j)] })
-				if c.again {
-					sum = math.Float32bits(math.Float32frombits(f[2][r*total+j]) + math.Float32frombits(sum))
+			if g.Format.Splits() {
+				at := func(k int) (a, b uint32) { return lane(r, k), f[1][bAt(k, j)] }
+				row, col := math.Float32bits(1), math.Float32bits(1/ThirdsScale)
+				if scale > 0 {
+					row, col = at(steps)
 				}
-				want[r*total+j] = sum
+				want[r*total+j] = joined(g.Format.partsSums(steps, at), sum, row, col, c.again)
 				continue
 			}
 			var chunk amxChunk
@@ -397,7 +424,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 					a[0] = f[0][k*height+r]
 				}
 				if g.Format == GemmAMXBF16 {
-					sum = chunk.add(sum, k, a[0], f[1][bAt(k, j)])
+					sum = chunk.add(g.Format, sum, k, a[0], f[1][bAt(k, j)])
 				} else {
 					sum = g.Format.accumulate(sum, a, f[1][bAt(k, j)])
 				}

@@ -12,14 +12,14 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-func TestThirdsArgs(t *testing.T) {
-	var a ThirdsRowsArgs
-	var b ThirdsPanelsArgs
+func TestSplitArgs(t *testing.T) {
+	var a SplitRowsArgs
+	var b SplitPanelsArgs
 	for name, at := range map[string][2]uintptr{
-		"From": {unsafe.Offsetof(a.From), thirdsFrom}, "To": {unsafe.Offsetof(a.To), thirdsTo}, "LDFrom": {unsafe.Offsetof(a.LDFrom), thirdsLDFrom}, "LDTo": {unsafe.Offsetof(a.LDTo), thirdsLDTo},
-		"Rows": {unsafe.Offsetof(a.Rows), thirdsCount}, "Chunks": {unsafe.Offsetof(a.Chunks), thirdsChunks}, "Rest": {unsafe.Offsetof(a.Rest), thirdsRest}, "Odd": {unsafe.Offsetof(a.Odd), thirdsOddA},
-		"panels' From": {unsafe.Offsetof(b.From), thirdsFrom}, "panels' To": {unsafe.Offsetof(b.To), thirdsTo}, "panels' LDFrom": {unsafe.Offsetof(b.LDFrom), thirdsLDFrom}, "panels' LDTo": {unsafe.Offsetof(b.LDTo), thirdsLDTo},
-		"Panels": {unsafe.Offsetof(b.Panels), thirdsCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), thirdsChunks}, "panels' Odd": {unsafe.Offsetof(b.Odd), thirdsOddB},
+		"From": {unsafe.Offsetof(a.From), splitFrom}, "To": {unsafe.Offsetof(a.To), splitTo}, "LDFrom": {unsafe.Offsetof(a.LDFrom), splitLDFrom}, "LDTo": {unsafe.Offsetof(a.LDTo), splitLDTo},
+		"Rows": {unsafe.Offsetof(a.Rows), splitCount}, "Chunks": {unsafe.Offsetof(a.Chunks), splitChunks}, "Rest": {unsafe.Offsetof(a.Rest), splitRest}, "Odd": {unsafe.Offsetof(a.Odd), splitOddA},
+		"panels' From": {unsafe.Offsetof(b.From), splitFrom}, "panels' To": {unsafe.Offsetof(b.To), splitTo}, "panels' LDFrom": {unsafe.Offsetof(b.LDFrom), splitLDFrom}, "panels' LDTo": {unsafe.Offsetof(b.LDTo), splitLDTo},
+		"Panels": {unsafe.Offsetof(b.Panels), splitCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), splitChunks}, "panels' Odd": {unsafe.Offsetof(b.Odd), splitOddB},
 	} {
 		if at[0] != at[1] {
 			t.Errorf("%s is at %d, the code looks at %d", name, at[0], at[1])
@@ -74,14 +74,15 @@ func thirdsOf(t *testing.T, x float64) (all [3]uint16) {
 // sameThird compares bits, but for the sign of a 0.
 func sameThird(a, b uint16) bool { return a == b || (a|b)&0x7FFF == 0 }
 
-// mapThirds maps the kernels that split, where they run.
-func mapThirds(t *testing.T) (*ThirdsKernels, *jit.Code) {
+// mapSplit maps the kernels that split, where they run.
+func mapSplit(t *testing.T, f GemmFormat) (*SplitKernels, *jit.Code) {
 	t.Helper()
 	host := cpuid.Host()
-	if !HasGemm(AVX512, GemmAMXF32, &host.Features) {
-		t.Skip("no AMX")
+	host.AMXFP16 = host.AMXFP16 || cpuid.HidesAMXFP16()
+	if !HasGemm(AVX512, f, &host.Features) {
+		t.Skipf("no %v", f)
 	}
-	k, err := EmitThirds()
+	k, err := EmitSplit(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +97,11 @@ func mapThirds(t *testing.T) (*ThirdsKernels, *jit.Code) {
 // The thirds of rows are those of every number times the scale, where they belong,
 // and the rows with an odd number are found; nothing behind a row is read.
 func TestThirdsRows(t *testing.T) {
-	k, code := mapThirds(t)
+	k, code := mapSplit(t, GemmAMXThirds)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for try := range 60 {
 		rows, width := 1+rng.IntN(5), 1+rng.IntN(100)
-		chunks := (width + ThirdsValues - 1) / ThirdsValues
+		chunks := (width + SplitValues - 1) / SplitValues
 		from, err := jit.AllocGuarded(4*rows*width, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -120,20 +121,20 @@ func TestThirdsRows(t *testing.T) {
 				want[r] = 1
 			}
 		}
-		args := ThirdsRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(64 * thirds * chunks), Rows: uintptr(rows), Odd: &odd[0]}
+		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(64 * thirds * chunks), Rows: uintptr(rows), Odd: &odd[0]}
 		args.SetWidth(width)
 		jit.Call(code.Entry(k.Rows), unsafe.Pointer(&args))
 		for r := range rows {
 			if odd[r] != want[r] {
 				t.Fatalf("row %d of %v: odd %d, want %d", r, x[r*width:][:width], odd[r], want[r])
 			}
-			for i := 0; i < chunks*ThirdsValues && want[r] == 0; i++ {
+			for i := 0; i < chunks*SplitValues && want[r] == 0; i++ {
 				number := 0.0
 				if i < width {
 					number = float64(x[r*width+i]) * ThirdsScale
 				}
 				for n, third := range thirdsOf(t, number) {
-					at := 2 * (((r*chunks+i/ThirdsValues)*thirds+n)*ThirdsValues + i%ThirdsValues)
+					at := 2 * (((r*chunks+i/SplitValues)*thirds+n)*SplitValues + i%SplitValues)
 					if got := binary.LittleEndian.Uint16(to.Bytes()[at:]); !sameThird(got, third) {
 						t.Fatalf("%g: third %d is %#x, want %#x", number, n, got, third)
 					}
@@ -150,11 +151,11 @@ func TestThirdsRows(t *testing.T) {
 
 // The same of panels.
 func TestThirdsPanels(t *testing.T) {
-	k, code := mapThirds(t)
+	k, code := mapSplit(t, GemmAMXThirds)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for try := range 60 {
 		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
-		steps := chunks * ThirdsValues
+		steps := chunks * SplitValues
 		x, to := make([]float32, panels*steps*PackedCols), make([]byte, panels*chunks*thirds*64*GemmChunk)
 		odd, want := make([]uint32, panels), make([]uint32, panels)
 		for i := range x {
@@ -167,7 +168,7 @@ func TestThirdsPanels(t *testing.T) {
 				want[p] = 1
 			}
 		}
-		args := ThirdsPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(len(to) / panels), Panels: uintptr(panels), Chunks: uintptr(chunks), Odd: &odd[0]}
+		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(len(to) / panels), Panels: uintptr(panels), Chunks: uintptr(chunks), Odd: &odd[0]}
 		jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
 		if fmt.Sprint(odd) != fmt.Sprint(want) {
 			t.Fatalf("odd panels are %v, want %v", odd, want)
@@ -178,8 +179,8 @@ func TestThirdsPanels(t *testing.T) {
 				continue
 			}
 			for n, third := range thirdsOf(t, float64(number)) {
-				tile := (p*chunks+step/ThirdsValues)*thirds + n
-				at := tile*64*GemmChunk + step%ThirdsValues/2*64 + 4*col + 2*(step%2)
+				tile := (p*chunks+step/SplitValues)*thirds + n
+				at := tile*64*GemmChunk + step%SplitValues/2*64 + 4*col + 2*(step%2)
 				if got := binary.LittleEndian.Uint16(to[at:]); !sameThird(got, third) {
 					t.Fatalf("%g: third %d is %#x, want %#x", number, n, got, third)
 				}

@@ -69,7 +69,7 @@ func newTileGen(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool) *tileG
 // fits tells whether the kernel has registers enough.
 func (t *tileGen) fits() bool {
 	if t.format.AMX() {
-		return t.ISA == asm.AVX512 && t.tile.fitsAMX()
+		return t.ISA == asm.AVX512 && t.tile.fitsAMX(t.format)
 	}
 	return t.tile.Rows >= 1 && t.tile.Vectors >= 1 && t.tile.Vectors <= 4 && t.free() >= 1 && t.tile.Rows <= rowsPerBase*len(gBases)
 }
@@ -87,8 +87,10 @@ func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
 		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
 	case GemmWords:
 		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
-	case GemmAMXBF16, GemmAMXF32:
+	case GemmAMXBF16, GemmAMXThirds:
 		return 0, asm.TDPBF16PS, asm.VADDPS
+	case GemmAMXHalves:
+		return 0, asm.TDPFP16PS, asm.VADDPS
 	case GemmAMXBytes:
 		return 0, asm.TDPBUSD, asm.VPADDD
 	}
@@ -141,6 +143,9 @@ func (t *tileGen) kernel() {
 	if t.format.AMX() {
 		t.configure()
 		t.copyArgs([][2]int{{gemmDownNextA, gemmNextA}})
+		if t.format == GemmAMXHalves {
+			t.joinBegin()
+		}
 	}
 	rows := t.Here()
 	if t.format.AMX() {
@@ -169,6 +174,7 @@ func (t *tileGen) kernel() {
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), gCount)
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmLeft), asm.Imm(1))
 	t.J(asm.NE, panel)
+	t.joinRest()
 	t.nextRows()
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmDownLeft), asm.Imm(1))
 	t.J(asm.NE, rows)

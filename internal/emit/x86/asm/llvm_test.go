@@ -147,7 +147,7 @@ func eachRow(rng *rand.Rand, n int) (out []sample) {
 	for i := range rows {
 		r := &rows[i]
 		for _, e := range []encKind{hasLegacy, hasVEX, hasEVEX} {
-			if r.enc&e == 0 {
+			if r.enc&e == 0 || r.op == TDPFP16PS {
 				continue
 			}
 			p := picker{rng, e == hasEVEX}

@@ -18,5 +18,6 @@ var (
 	TILELOADD   = def("tileloadd", enc(m0F38, pF2, w0, 0x4B, noMem, operands(tReg, tMem)).vex().scalar().flag(sibMem))
 	TILESTORED  = def("tilestored", enc(m0F38, pF3, w0, 0x4B, noMem, operands(tMem, tReg)).vex().scalar().flag(sibMem))
 	TDPBF16PS   = def("tdpbf16ps", enc(m0F38, pF3, w0, 0x5C, noMem, tDots).vex().scalar())
+	TDPFP16PS   = def("tdpfp16ps", enc(m0F38, pF2, w0, 0x5C, noMem, tDots).vex().scalar())
 	TDPBUSD     = def("tdpbusd", enc(m0F38, p66, w0, 0x5E, noMem, tDots).vex().scalar())
 )

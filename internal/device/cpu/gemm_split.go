@@ -10,80 +10,116 @@ import (
 	"github.com/sinterml/sinter/internal/template"
 )
 
-// This file has products of f32 by AMX, which multiplies thirds of numbers: see
-// internal/emit/x86/gemm_thirds.go. Both operands are brought into order as for
-// other tiles and split on the way: packed B for each block of columns and of k,
-// rows of A for each row panel. Rows of A, and panels of B, with an odd number, that
-// thirds do not hold, are multiplied as f32 instead, each alone: so no result hangs
-// on other rows or columns.
+// This file has products of f32 by AMX, which multiplies parts of numbers: see
+// internal/emit/x86/gemm_split.go. Both operands are brought into order as for other
+// tiles and split on the way: packed B for each block of columns and of k, or once if
+// it is constant, rows of A for each row panel. Rows of A, and panels of B, with an
+// odd number, that parts do not hold, are multiplied as f32 instead, each alone: so no
+// result hangs on other rows or columns.
 
-// thirdsSet is the kernels that split, mapped.
-type thirdsSet struct{ rows, panels uintptr }
+// splitSet is the kernels that split, mapped.
+type splitSet struct{ rows, panels uintptr }
 
-var thirdsKernels = sync.OnceValues(func() (*thirdsSet, error) {
-	k, err := x86.EmitThirds()
-	if err != nil {
-		return nil, err
-	}
-	code, err := jit.Map(k.Code)
-	if err != nil {
-		return nil, err
-	}
-	return &thirdsSet{code.Entry(k.Rows), code.Entry(k.Panels)}, nil
-})
+// splitKernels are those of each format.
+var splitKernels = map[x86.GemmFormat]func() (*splitSet, error){
+	x86.GemmAMXThirds: newSplit(x86.GemmAMXThirds),
+	x86.GemmAMXHalves: newSplit(x86.GemmAMXHalves),
+}
+
+func newSplit(f x86.GemmFormat) func() (*splitSet, error) {
+	return sync.OnceValues(func() (*splitSet, error) {
+		k, err := x86.EmitSplit(f)
+		if err != nil {
+			return nil, err
+		}
+		code, err := jit.Map(k.Code)
+		if err != nil {
+			return nil, err
+		}
+		return &splitSet{code.Entry(k.Rows), code.Entry(k.Panels)}, nil
+	})
+}
 
 // oddTile is the tile for rows and panels with odd numbers, as wide as that for
-// thirds.
-var oddTile = x86.GemmTile{Rows: 14, Vectors: 2}
+// parts.
+func oddTile(f x86.GemmFormat) x86.GemmTile {
+	const rows = 14
+	return x86.GemmTile{Rows: rows, Vectors: x86.GemmTiles(x86.AVX512, f)[0].Vectors}
+}
 
-// Products in thirds have at least so many terms and columns, and in every run so
-// many rows: fewer do not repay splitting the other operand.
+// Products in parts have at least so many terms and columns, and in every run so
+// many rows: fewer do not repay splitting the other operand. If that is constant, and
+// in halves no larger than before, rows do not matter.
 const (
-	thirdsTerms = 96
-	thirdsRows  = 64
+	partsTerms = 96
+	partsRows  = 64
 )
 
-// inThirds tells whether a product of f32 is by AMX: by what is known when it is
-// compiled, so that a row has the same bits in all runs.
-func (d *Device) inThirds(g *template.Gemm) bool {
+// splitFormat is how a product of f32 is by AMX, if it is: by what is known when it
+// is compiled, so that a row has the same bits in all runs.
+func (d *Device) splitFormat(g *template.Gemm) (f x86.GemmFormat, ok bool) {
 	k, fixedK := g.K.Const()
 	cols, fixedCols := g.Cols.Const()
 	rows, _ := g.Rows.Bounds()
-	return g.DType == ir.F32 && fixedK && fixedCols && ThirdsPay(int(rows), cols, k) &&
-		x86.HasGemm(d.target(), x86.GemmAMXF32, &d.has)
+	if g.DType != ir.F32 || !fixedK || !fixedCols {
+		return 0, false
+	}
+	for _, f := range []x86.GemmFormat{x86.GemmAMXHalves, x86.GemmAMXThirds} {
+		if x86.HasGemm(d.target(), f, &d.has) && SplitPays(f, int(rows), cols, k, newConstY(g, "") != nil) {
+			return f, true
+		}
+	}
+	return 0, false
 }
 
-// ThirdsPay tells whether a product of f32 of such a size is by AMX where that is
-// there, if its size never changes.
-func ThirdsPay(rows, cols, terms int) bool {
-	return terms >= thirdsTerms && cols >= thirdsTerms && rows >= thirdsRows
+// SplitPays tells whether a product of f32 of at least so many rows is in a format
+// that splits, where that is there and columns and terms never change: with a constant
+// right operand, or one that may change from run to run.
+func SplitPays(f x86.GemmFormat, rows, cols, terms int, constant bool) bool {
+	return terms >= partsTerms && cols >= partsTerms && (rows >= partsRows || constant && f == x86.GemmAMXHalves)
 }
 
 // splits tells whether operands are split.
-func (s *gemmStep) splits() bool { return s.tiles.Format == x86.GemmAMXF32 }
+func (s *gemmStep) splits() bool { return s.tiles.Format.Splits() }
 
-// thirdsBytes is the room for the thirds of so many lanes of f32.
-func thirdsBytes(lanes int) int {
-	return 4 * lanes * x86.ThirdsChunk / x86.ThirdsValues
+// splitPanels splits packed panels.
+func (s *gemmStep) splitPanels(from, to unsafe.Pointer, values, panels int, odd *uint32) {
+	args := x86.SplitPanelsArgs{From: from, To: to, LDFrom: uintptr(4 * x86.PackedCols * values), LDTo: uintptr(s.tiles.Format.PanelBytes(values)),
+		Panels: uintptr(panels), Chunks: uintptr(values / x86.SplitValues), Odd: odd}
+	jit.Call(s.kernel.split.panels, unsafe.Pointer(&args))
 }
 
-// splitB splits the packed panels of a block and points the arguments at them.
-func (s *gemmStep) splitB(w *gemmWorker, panels unsafe.Pointer, k0, k1, cols int) {
-	if k0 == k1 {
-		return
+// placeParts is placeB for operands that are split.
+func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
+	k0, k1 := s.kStart(kb), s.kStart(kb+1)
+	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
+	defer s.atParts(w, k0, k1)
+	if s.packedB != nil {
+		first := col0 / x86.PackedCols
+		for i, odd := range s.oddOf(b.batch0, kb)[first:ceilDiv(col1, x86.PackedCols)] {
+			w.oddPanels[i] |= odd
+		}
+		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
-	panel := 4 * x86.PackedCols * (k1 - k0)
-	args := x86.ThirdsPanelsArgs{From: panels, To: w.thirds, LDFrom: uintptr(panel), LDTo: uintptr(thirdsBytes(panel / 4)),
-		Panels: uintptr(ceilDiv(cols, x86.PackedCols)), Chunks: uintptr((k1 - k0) / x86.ThirdsValues), Odd: &w.oddPanels[0]}
-	jit.Call(s.kernel.thirds.panels, unsafe.Pointer(&args))
-	s.atThirds(w, k0, k1)
+	panels, err := s.placeB(w, t, b, y, kb)
+	if err == nil && k0 < k1 {
+		s.splitPanels(panels, w.parts, k1-k0, ceilDiv(col1-col0, x86.PackedCols), &w.oddPanels[0])
+	}
+	return w.parts, err
 }
 
-// atThirds has the arguments say how the thirds of B lie.
-func (s *gemmStep) atThirds(w *gemmWorker, k0, k1 int) {
-	vector := thirdsBytes(x86.PackedCols * (k1 - k0))
+// oddOf is the words of a constant B's panels for a block of k: 1 for those with odd
+// numbers.
+func (s *gemmStep) oddOf(batch, kb int) []uint32 {
+	panels := ceilDiv(s.cols, x86.PackedCols)
+	return s.oddB[(batch%s.packedBatches()*s.kBlocks+kb)*panels:][:panels]
+}
+
+// atParts has the arguments say how the parts of B lie.
+func (s *gemmStep) atParts(w *gemmWorker, k0, k1 int) {
+	vector := s.tiles.Format.PanelBytes(k1 - k0)
 	w.args.LDB, w.args.VectorB, w.args.PanelB = 4*x86.PackedCols, uintptr(vector), uintptr(vector*s.tiles.Tile.Vectors)
-	w.args.SetK((k1 - k0) / x86.ThirdsValues * x86.ThirdsChunk)
+	w.args.SetK(s.tiles.Format.SplitSteps(k1 - k0))
 }
 
 // splitA splits rows r0 to r1 of X in steps k0 to k1 and points the arguments at
@@ -97,9 +133,9 @@ func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	if err != nil {
 		return err
 	}
-	args := x86.ThirdsRowsArgs{From: from, To: w.a, LDFrom: uintptr(pitch), LDTo: uintptr(4 * s.strideA), Rows: uintptr(r1 - r0), Odd: &odd[0]}
+	args := x86.SplitRowsArgs{From: from, To: w.a, LDFrom: uintptr(pitch), LDTo: uintptr(4 * s.strideA), Rows: uintptr(r1 - r0), Odd: &odd[0]}
 	args.SetWidth(end - first)
-	jit.Call(s.kernel.thirds.rows, unsafe.Pointer(&args))
+	jit.Call(s.kernel.split.rows, unsafe.Pointer(&args))
 	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
 	w.args.NextA, w.args.LDNextA = uintptr(w.a), 0 // memory that is there
 	if w.packX == nil {                            // a row panel as high follows, most likely
@@ -152,7 +188,7 @@ func (s *gemmStep) oddBlock(w *gemmWorker, t, b area, at addresses, r0, r1, k0, 
 			panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]
 		}
 	}
-	byTiles, a, thirds := w.args, w.args.A, w.args.B
+	byTiles, a, parts := w.args, w.args.A, w.args.B
 	defer func() { w.args = byTiles }() // goes on so
 	return eachRun(odd[:r1-r0], func(from, to int, oddRows bool) error {
 		if oddRows {
@@ -163,9 +199,9 @@ func (s *gemmStep) oddBlock(w *gemmWorker, t, b area, at addresses, r0, r1, k0, 
 			if oddCols {
 				return s.asF32(w, t, b, at, r0, r0+from, r0+to, c0, c1)
 			}
-			s.atThirds(w, k0, k1)
+			s.atParts(w, k0, k1)
 			w.args.Continue, w.args.LDA = uintptr(s.kBlocks-1), uintptr(4*s.strideA)
-			w.args.A, w.args.B = unsafe.Add(a, 4*from*s.strideA), unsafe.Add(thirds, first*int(w.args.PanelB))
+			w.args.A, w.args.B = unsafe.Add(a, 4*from*s.strideA), unsafe.Add(parts, first*int(w.args.PanelB))
 			s.placeFinish(w, b.batch0, true)
 			s.placeTile(w, b, at, r0, r0+from, to-from, c0)
 			s.tiles.run(&w.args, 1, to-from, c1-c0)
@@ -215,8 +251,9 @@ func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, panel, from, to
 			return err
 		}
 		s.placeFinish(w, b.batch0, kb == s.kBlocks-1)
-		for r := from; r < to; r += oddTile.Rows {
-			height := min(oddTile.Rows, to-r)
+		most := s.kernel.odd.Tile.Rows
+		for r := from; r < to; r += most {
+			height := min(most, to-r)
 			rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, first, end)
 			if err != nil {
 				return err

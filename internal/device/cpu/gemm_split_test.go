@@ -12,60 +12,67 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// thirdsDevice is a device whose large products of f32 are by AMX, and one that has
-// them by vectors: other tests compare that with the loops.
-func thirdsDevice(t *testing.T) (d, vectors *Device) {
-	t.Helper()
-	for isa, to := range map[ISA]**Device{AMX: &d, AVX512: &vectors} {
-		made, err := New(Options{ISA: isa})
-		if err != nil {
-			t.Skip(err)
-		}
-		t.Cleanup(func() { _ = made.Close() })
-		*to = made
+// eachSplit runs f for each format that splits, with a device whose large products
+// of f32 are in it, and one that has them by vectors: other tests compare that with
+// the loops.
+func eachSplit(t *testing.T, f func(t *testing.T, d, vectors *Device)) {
+	for _, isa := range []ISA{AMX, AMXFP16} {
+		t.Run(isa.String(), func(t *testing.T) {
+			var made [2]*Device
+			for i, isa := range []ISA{isa, AVX512} {
+				d, err := New(Options{ISA: isa})
+				if err != nil {
+					t.Skip(err)
+				}
+				t.Cleanup(func() { _ = d.Close() })
+				made[i] = d
+			}
+			f(t, made[0], made[1])
+		})
 	}
-	return d, vectors
 }
 
-// compileThirds compiles a product that has to be by AMX.
-func compileThirds(t *testing.T, d *Device, test *gemmTest) kernel {
+// compileSplit compiles a product that has to be split.
+func compileSplit(t *testing.T, d *Device, test *gemmTest) *gemmKernel {
 	t.Helper()
-	k := test.compile(t, d)
-	if g, ok := k.(*gemmKernel); !ok || g.tiles.format != x86.GemmAMXF32 {
-		t.Fatal("the product is not by AMX")
+	want := map[ISA]x86.GemmFormat{AMX: x86.GemmAMXThirds, AMXFP16: x86.GemmAMXHalves}
+	g, ok := test.compile(t, d).(*gemmKernel)
+	if !ok || g.tiles.format != want[d.isa] {
+		t.Fatalf("the product is not in %v", want[d.isa])
 	}
-	return k
+	return g
 }
 
-// drawThirds draws a product that is by AMX, of every form.
-func drawThirds(rng *rand.Rand) gemmCase {
+// drawSplit draws a product that is split, of every form.
+func drawSplit(rng *rand.Rand) gemmCase {
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	c := gemmCase{
-		size: gemmSize{1 + rng.IntN(2), thirdsRows + rng.IntN(40), thirdsTerms + rng.IntN(40), thirdsTerms + rng.IntN(240)}, syms: pick("", "", "m"), least: thirdsRows,
+		size: gemmSize{1 + rng.IntN(2), partsRows + rng.IntN(40), partsTerms + rng.IntN(40), partsTerms + rng.IntN(240)}, syms: pick("", "", "m"), least: partsRows,
 		x: pick("plain", "plain", "wide", "transposed", "relu", "step"), y: pick("plain", "transposed", "shared"), out: pick("plain", "bias", "residual", "transposed", "two"), const_: rng.IntN(2) == 0,
 	}
 	switch rng.IntN(8) { // several blocks of rows, of columns
 	case 0:
-		c.size = gemmSize{1, 600 + rng.IntN(40), thirdsTerms, thirdsBlock + 1 + rng.IntN(20)}
+		c.size = gemmSize{1, 600 + rng.IntN(40), partsTerms, thirdsBlock + 1 + rng.IntN(20)}
 	case 1:
-		c.size = gemmSize{1, thirdsRows, 520 + rng.IntN(60), thirdsTerms + rng.IntN(90)}
+		c.size = gemmSize{1, partsRows, 520 + rng.IntN(60), partsTerms + rng.IntN(90)}
 	}
 	return c
 }
 
 // Products of whole numbers have the same bits by both, whatever the form.
-func TestThirdsForms(t *testing.T) {
-	d, vectors := thirdsDevice(t)
+func TestPartsForms(t *testing.T) { eachSplit(t, testPartsForms) }
+
+func testPartsForms(t *testing.T, d, vectors *Device) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	n := 60
 	if testing.Short() {
 		n = 6
 	}
 	for range n {
-		c := drawThirds(rng)
+		c := drawSplit(rng)
 		c.ints = true
 		test := c.build(rng)
-		want, k := test.run(t, vectors, test.compile(t, vectors), 1, false), compileThirds(t, d, test)
+		want, k := test.run(t, vectors, test.compile(t, vectors), 1, false), compileSplit(t, d, test)
 		for _, workers := range []int{1, 3} {
 			test.check(t, fmt.Sprintf("%v %d workers", c, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
 		}
@@ -107,8 +114,9 @@ func exactly(x, y []float32, rows, cols, k int) (sums, magnitudes []float64) {
 
 // Products of other numbers are no further from the exact ones than those by
 // vectors, in the mean and at most.
-func TestThirdsAccuracy(t *testing.T) {
-	d, vectors := thirdsDevice(t)
+func TestPartsAccuracy(t *testing.T) { eachSplit(t, testPartsAccuracy) }
+
+func testPartsAccuracy(t *testing.T, d, vectors *Device) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	for _, size := range []gemmSize{{1, 64, 100, 96}, {1, 100, 97, 384}, {1, 96, 96, 1536}, {1, 64, 96, 5000}} {
 		for _, spread := range []float64{1, 8, 20} { // of exponents
@@ -126,7 +134,7 @@ func TestThirdsAccuracy(t *testing.T) {
 				}
 				return mean, most
 			}
-			mean, most := errors(d, compileThirds(t, d, test))
+			mean, most := errors(d, compileSplit(t, d, test))
 			meanV, mostV := errors(vectors, test.compile(t, vectors))
 			t.Logf("%v, exponents within %v: mean %.2g, most %.2g; by vectors %.2g, %.2g", size, spread, mean, most, meanV, mostV)
 			if mean > 1.1*meanV+0x1p-26 || most > 1.5*mostV+0x1p-25 {
@@ -138,12 +146,13 @@ func TestThirdsAccuracy(t *testing.T) {
 
 // A row has the same bits whatever the number of rows, of workers, and what other
 // rows hold.
-func TestThirdsRowsAlone(t *testing.T) {
-	d, _ := thirdsDevice(t)
+func TestPartsRowsAlone(t *testing.T) { eachSplit(t, testPartsRowsAlone) }
+
+func testPartsRowsAlone(t *testing.T, d, _ *Device) {
 	const most, cols, k = 700, 150, 300
 	for _, x := range []string{"plain", "relu"} {
-		test := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", least: thirdsRows, x: x, y: "plain", out: "bias", const_: true}.build(rand.New(rand.NewPCG(7, 8)))
-		made := compileThirds(t, d, test)
+		test := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", least: partsRows, x: x, y: "plain", out: "bias", const_: true}.build(rand.New(rand.NewPCG(7, 8)))
+		made := compileSplit(t, d, test)
 		setFloat(test.data[0], 70*k+3, float32(math.NaN()))
 		setFloat(test.data[0], 299*k, 0x1p-100)
 		var want []byte
@@ -164,14 +173,15 @@ func TestThirdsRowsAlone(t *testing.T) {
 }
 
 // What memory held before changes no bit: columns that fill up a panel are split too.
-func TestThirdsDirtyScratch(t *testing.T) {
-	d, _ := thirdsDevice(t)
+func TestPartsDirtyScratch(t *testing.T) { eachSplit(t, testPartsDirtyScratch) }
+
+func testPartsDirtyScratch(t *testing.T, d, _ *Device) {
 	d.threads = 16 // as in TestGemmDirtyScratch
 	rng := rand.New(rand.NewPCG(27, 28))
 	for _, k := range []int{96, 97, 300} {
 		for _, weight := range []bool{false, true} {
 			test := gemmCase{size: gemmSize{1, 70, 100, k}, x: []string{"plain", "step"}[k%2], y: "plain", out: "plain", const_: weight}.build(rng)
-			made := compileThirds(t, d, test)
+			made := compileSplit(t, d, test)
 			want := test.run(t, d, made, 1, false)
 			dirty(t, d)
 			test.check(t, fmt.Sprintf("%d terms, a weight %v", k, weight), test.run(t, d, made, 1, false), want)
@@ -179,10 +189,11 @@ func TestThirdsDirtyScratch(t *testing.T) {
 	}
 }
 
-// Numbers that thirds do not hold give what products by vectors give, in their rows
+// Numbers that parts do not hold give what products by vectors give, in their rows
 // and columns; all others keep their bits. A residual may lie where results go.
-func TestThirdsOdd(t *testing.T) {
-	d, vectors := thirdsDevice(t)
+func TestPartsOdd(t *testing.T) { eachSplit(t, testPartsOdd) }
+
+func testPartsOdd(t *testing.T, d, vectors *Device) {
 	rng := rand.New(rand.NewPCG(25, 26))
 	odd := []float32{
 		float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0x1p-75, -0x1p-126, math.SmallestNonzeroFloat32, 0x1p33, math.MaxFloat32, -math.MaxFloat32,
@@ -193,12 +204,13 @@ func TestThirdsOdd(t *testing.T) {
 	}
 	for try := range n {
 		c := gemmCase{
-			size: gemmSize{1, thirdsRows + rng.IntN(60), thirdsTerms + rng.IntN(60), thirdsTerms + rng.IntN(300)},
+			size: gemmSize{1, partsRows + rng.IntN(60), partsTerms + rng.IntN(60), partsTerms + rng.IntN(300)},
 			x:    []string{"plain", "transposed", "step", "relu"}[try%4], y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "residual"}[rng.IntN(2)], const_: rng.IntN(2) == 0,
 		}
 		s := c.size
 		test := c.build(rng)
-		k := compileThirds(t, d, test)
+		k := compileSplit(t, d, test)
+		width := k.odd.width()
 		plain := floats(test.run(t, d, k, 1, false)[len(test.data)-1])
 		atX := func(r, j int) int {
 			switch c.x {
@@ -225,7 +237,7 @@ func TestThirdsOdd(t *testing.T) {
 			} else {
 				n := rng.IntN(s.cols)
 				setFloat(test.data[1], atY(rng.IntN(s.k), n), v)
-				panels[n/32] = true
+				panels[n/width] = true
 			}
 		}
 		want := test.run(t, vectors, test.compile(t, vectors), 1, false)
@@ -239,7 +251,7 @@ func TestThirdsOdd(t *testing.T) {
 				r, n := i/s.cols, i%s.cols
 				w := reference[i]
 				switch {
-				case !rows[r] && !panels[n/32]:
+				case !rows[r] && !panels[n/width]:
 					if math.Float32bits(v) != math.Float32bits(plain[i]) {
 						t.Fatalf("%v, %d workers: row %d, column %d is %v, without odd numbers elsewhere %v", c, workers, r, n, v, plain[i])
 					}

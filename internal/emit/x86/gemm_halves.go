@@ -1,0 +1,318 @@
+package x86
+
+import "github.com/sinterml/sinter/internal/emit/x86/asm"
+
+// This file emits the kernels around products of GemmAMXHalves. An f32 is, but for at
+// most 2^-23 of it, the sum of two f16 of 11 digits, its halves: the nearest f16, and
+// the nearest to 2^11 times what that leaves. Of the four products of halves the
+// smallest, at most 2^-22 of a product and in the mean a fifth of that, is left out.
+// The others are two sums, as their scales differ:
+//
+//	a*b = a0*b0 + (a0*b1 + a1*b0) / 2^11
+//
+// An f16 has few exponents. So each block of k of a row of A, or of a column of B, is
+// multiplied beforehand by the power of two that brings its greatest number to
+// halvesTop, and sums are divided by both. Numbers down to 2^-28 of that one lose
+// nothing; below, an error is at most 2^-50 of it. Rows and columns whose greatest
+// number is not from HalvesLeast to HalvesMost, nor 0, are odd, and not to be
+// multiplied so.
+//
+// (The idea is that of "Recovering single precision accuracy from Tensor Cores while
+// surpassing the FP32 theoretical peak performance", Ootomo and Yokota, 2022.)
+
+// What the greatest number of a row or column can be, beside 0.
+const (
+	HalvesLeast = 0x1p-74
+	HalvesMost  = 0x1p60
+)
+
+// Halves of a chunk of A lie as two times 64 bytes of a row, those of a vector of B
+// as two tiles. Behind those of all chunks is what sums are to be multiplied by: an
+// f32, or one for each column. They have room for halvesScale bytes.
+const (
+	halves      = 2
+	halvesShift = 11 // of the second half
+	halvesTop   = 14 // exponent of the greatest number
+	halvesScale = 64
+)
+
+// halvesOrder is the pairs of halves: the small ones on either side of the large, so
+// that none waits for the sum before it.
+var halvesOrder = [][2]int{{0, 1}, {0, 0}, {1, 0}}
+
+func (f GemmFormat) scaleBytes() int {
+	if f == GemmAMXHalves {
+		return halvesScale
+	}
+	return 0
+}
+
+// sums is the sums of a block of results.
+func (f GemmFormat) sums() int {
+	if f == GemmAMXHalves {
+		return 2
+	}
+	return 1
+}
+
+// sumOf is the one that products of a pair of parts go to.
+func (f GemmFormat) sumOf(pair [2]int) int { return min(f.sums()-1, pair[0]+pair[1]) }
+
+// SumsBytes is the room for the sums of a tile, see GemmArgs.Sums.
+func (f GemmFormat) SumsBytes(t GemmTile) int {
+	return 4 * f.sums() * t.Rows * t.Vectors * GemmLanes(asm.AVX512)
+}
+
+// halvesGen emits what splits.
+type halvesGen struct{ *splitGen }
+
+// Registers beside those of every such kernel.
+const (
+	hGreatest = asm.V(8)
+	hUnscale  = asm.V(26)
+)
+
+func (g *halvesGen) constants() {
+	g.limits(HalvesLeast, HalvesMost)
+	g.Op(asm.VBROADCASTSS, hSplit, g.F32(1<<halvesShift))
+}
+
+// greater has hGreatest take in the numbers of x; t is changed.
+func (g *halvesGen) greater(x, t asm.V) {
+	g.Op(asm.VPANDD, t, x, hMagnitude)
+	g.Op(asm.VPMAXUD, hGreatest, hGreatest, t)
+}
+
+// scales makes hScale, and hUnscale, its inverse, of hGreatest by its exponent.
+func (g *halvesGen) scales() {
+	const mantissa, bias = 23, 127
+	const t, exponents = asm.V(0), asm.V(2)
+	g.check(hGreatest, t)
+	g.Op(asm.VPMAXUD, t, hGreatest, hLeast)
+	g.Op(asm.VBROADCASTSS, exponents, g.U32(0xFF<<mantissa))
+	g.Op(asm.VPANDD, t, t, exponents)
+	g.Op(asm.VBROADCASTSS, hScale, g.U32((2*bias+halvesTop)<<mantissa))
+	g.Op(asm.VPSUBD, hScale, hScale, t)
+	g.Op(asm.VBROADCASTSS, exponents, g.U32(halvesTop<<mantissa))
+	g.Op(asm.VPSUBD, hUnscale, t, exponents)
+}
+
+// halve takes a scaled x apart: its halves come to the lower 256 bits of first and
+// of second; x is changed.
+func (g *halvesGen) halve(x, first, second asm.V) {
+	const nearest = 0
+	g.Op(asm.VCVTPS2PH, first, x, asm.Imm(nearest))
+	g.Op(asm.VCVTPH2PS, second, first)
+	g.Op(asm.VSUBPS, x, x, second)
+	g.Op(asm.VMULPS, x, x, hSplit)
+	g.Op(asm.VCVTPS2PH, second, x, asm.Imm(nearest))
+}
+
+// spread brings the greatest lane of hGreatest to all.
+func (g *halvesGen) spread() {
+	const t = asm.V(0)
+	fold := func(l asm.Length) { g.Op(asm.VPMAXUD, hGreatest, hGreatest, t, l) }
+	g.Op(asm.VEXTRACTI64X4, t, hGreatest, asm.Imm(1))
+	fold(asm.L256)
+	g.Op(asm.VEXTRACTI128, t, hGreatest, asm.Imm(1))
+	fold(asm.L128)
+	for _, order := range []int{0b01_00_11_10, 0b10_11_00_01} {
+		g.Op(asm.VPSHUFD, t, hGreatest, asm.Imm(order), asm.L128)
+		fold(asm.L128)
+	}
+	g.Op(asm.VPBROADCASTD, hGreatest, hGreatest)
+}
+
+// rows: of a chunk the first halves of its numbers side by side, then the second
+// ones; behind all chunks what to multiply sums by.
+func (g *halvesGen) rows() {
+	g.beginRows()
+	g.constants()
+	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
+	g.each(func() {
+		g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
+		g.chunks(func(load func(to asm.V, half int)) {
+			for half := range 2 {
+				i := asm.V(half)
+				load(x+i, half)
+				g.greater(x+i, x+i)
+			}
+			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
+		})
+		g.spread()
+		g.scales()
+		g.toStart()
+		g.chunks(func(load func(to asm.V, half int)) {
+			for half := range 2 {
+				i := asm.V(half)
+				load(x+i, half)
+				g.Op(asm.VMULPS, x+i, x+i, hScale)
+				g.halve(x+i, first+i, second+i)
+				g.Op(asm.VMOVUPS, asm.Ptr(hTo, 32*half), first+i, asm.L256)
+				g.Op(asm.VMOVUPS, asm.Ptr(hTo, 64+32*half), second+i, asm.L256)
+			}
+			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
+			g.Op(asm.ADD, hTo, asm.Imm(64*halves))
+		})
+		g.Op(asm.VMOVSS, asm.Ptr(hTo, 0), hUnscale)
+	})
+}
+
+// panels: of a chunk the tile of first halves, two successive k to a lane, then that
+// of second ones; behind all chunks what to multiply the sums of each column by.
+func (g *halvesGen) panels() {
+	g.begin(splitOddB)
+	g.constants()
+	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
+	pairs := func(load func()) {
+		g.Op(asm.MOV, hPair, asm.Imm(GemmChunk))
+		pair := g.Here()
+		for k := range 2 {
+			g.Op(asm.VMOVUPS, x+asm.V(k), asm.Ptr(hFrom, 4*PackedCols*k))
+		}
+		load()
+		g.Op(asm.ADD, hFrom, asm.Imm(2*4*PackedCols))
+		g.Op(asm.SUB, hPair, asm.Imm(1))
+		g.J(asm.NE, pair)
+	}
+	g.each(func() {
+		g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
+		chunk := g.Here()
+		pairs(func() {
+			g.greater(x, x)
+			g.greater(x+1, x+1)
+		})
+		g.Op(asm.SUB, hLeft, asm.Imm(1))
+		g.J(asm.NE, chunk)
+		g.scales()
+		g.toStart()
+		chunk = g.Here()
+		pairs(func() {
+			for k := range asm.V(2) {
+				g.Op(asm.VMULPS, x+k, x+k, hScale)
+				g.halve(x+k, first+k, second+k)
+			}
+			for n, half := range []asm.V{first, second} {
+				g.Op(asm.VPMOVZXWD, half, half)
+				g.Op(asm.VPMOVZXWD, half+1, half+1)
+				g.Op(asm.VPSLLD, half+1, half+1, asm.Imm(16))
+				g.Op(asm.VPORD, half, half, half+1)
+				g.Op(asm.VMOVUPS, asm.Ptr(hTo, n*64*GemmChunk), half)
+			}
+			g.Op(asm.ADD, hTo, asm.Imm(64))
+		})
+		g.Op(asm.ADD, hTo, asm.Imm((halves-1)*64*GemmChunk))
+		g.Op(asm.SUB, hLeft, asm.Imm(1))
+		g.J(asm.NE, chunk)
+		g.Op(asm.VMOVUPS, asm.Ptr(hTo, 0), hUnscale)
+	})
+}
+
+// What is joined at the end of a tile, two Sums into C, would keep multiplications
+// waiting. So rows are joined while the next tile is multiplied, some for each chunk,
+// where no epilogue wants them at once.
+
+// Registers of a tile whose sums are being joined; tiles are one vector wide.
+const (
+	jSums  = asm.RBX // its next row, in the first Sums
+	jC     = asm.RSI
+	jScale = asm.R9 // what the row is multiplied by
+
+	jColumns = asm.V(8) // what columns are multiplied by
+	jShift   = asm.V(9)
+)
+
+// jBefore has the lanes of C that sums are added to: all or none.
+const jBefore = asm.K(2)
+
+// joinedRows is the rows joined for a chunk.
+const joinedRows = 8
+
+// defers tells whether rows are joined later.
+func (t *tileGen) defers() bool {
+	return t.format == GemmAMXHalves && t.tile.Rows%joinedRows == 0 && !t.tail
+}
+
+// joinSums stores the sums and has their rows joined, at once or later. What a row is
+// multiplied by lies behind its chunks, as does what columns are.
+func (t *tileGen) joinSums() {
+	t.joinRest() // of the tile before
+	t.Op(asm.VMOVUPS, jColumns, asm.Ptr(gB, 0))
+	t.Op(asm.VBROADCASTSS, jShift, t.F32(1.0/(1<<halvesShift)))
+	t.Op(asm.KMOVW, jBefore, asm.Ptr(gArgs, gemmJoinMask))
+	t.Op(asm.MOV, jScale, gBases[0])
+	t.storeSums()
+	t.Op(asm.MOV, jSums, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, jC, asm.Ptr(gArgs, gemmNextC))
+	if !t.defers() {
+		t.joinRows(t.tile.Rows)
+		return
+	}
+	later := t.NewLabel()
+	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(t.tile.Rows))
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmFinish+finishEntry), asm.Imm(0))
+	t.J(asm.EQ, later)
+	t.joinRest()
+	t.Bind(later)
+}
+
+// joinBegin notes which lanes of C sums are added to.
+func (t *tileGen) joinBegin() {
+	added := t.NewLabel()
+	t.Op(asm.MOV, gCount, asm.Imm(1<<16-1))
+	if t.tail {
+		t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmMask))
+	}
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
+	t.J(asm.NE, added)
+	t.Op(asm.XOR, gCount.R32(), gCount.R32())
+	t.Bind(added)
+	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinMask), gCount)
+	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
+}
+
+// joinSome joins rows of the tile before, if there are any left.
+func (t *tileGen) joinSome() {
+	if !t.defers() {
+		return
+	}
+	none := t.NewLabel()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
+	t.J(asm.EQ, none)
+	t.joinRows(joinedRows)
+	t.Op(asm.SUB, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(joinedRows))
+	t.Bind(none)
+}
+
+// joinRest joins those that are left.
+func (t *tileGen) joinRest() {
+	if !t.defers() {
+		return
+	}
+	done := t.NewLabel()
+	again := t.Here()
+	t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
+	t.J(asm.EQ, done)
+	t.joinRows(joinedRows)
+	t.Op(asm.SUB, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(joinedRows))
+	t.Jmp(again)
+	t.Bind(done)
+}
+
+// joinRows adds the next rows of both Sums, in the scale of C, to what is there, with
+// one rounding.
+func (t *tileGen) joinRows(n int) {
+	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmLDC))
+	for r := range n {
+		sum, before := asm.V(2*(r%4)), asm.V(2*(r%4)+1)
+		t.Op(asm.VMOVUPS, sum, asm.Ptr(jSums, (t.tile.Rows+r)*amxBytes))
+		t.Op(asm.VFMADD213PS, sum, jShift, asm.Ptr(jSums, r*amxBytes))
+		t.Op(asm.VMULPS, sum, sum, asm.Ptr(jScale, 0).Bcast())
+		t.Op(asm.VMOVUPS, before, asm.Ptr(jC, 0), asm.MaskZ(jBefore))
+		t.Op(asm.VFMADD231PS, before, sum, jColumns)
+		t.store(asm.Ptr(jC, 0), before, 0)
+		t.Op(asm.ADD, jScale, gLDA)
+		t.Op(asm.ADD, jC, gPitch)
+	}
+	t.Op(asm.ADD, jSums, asm.Imm(n*amxBytes))
+}

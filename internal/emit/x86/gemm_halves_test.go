@@ -1,0 +1,171 @@
+package x86
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// halvesRow draws the numbers of a row or column: around some power of two, some of
+// them far smaller, some rows all 0; and whether it is odd, by one of its numbers.
+func halvesRow(rng *rand.Rand, n int) (x []float32, odd bool) {
+	x = make([]float32, n)
+	least, most := math.Log2(HalvesLeast)+5, math.Log2(HalvesMost)-5 // numbers are drawn within 2^5 of it
+	size := math.Exp2(math.Round(least + (most-least)*rng.Float64()))
+	for i := range x {
+		v := max(-31, min(31, rng.NormFloat64())) * size
+		switch rng.IntN(8) {
+		case 0:
+			v *= math.Exp2(-60 * rng.Float64())
+		case 1:
+			v = math.Copysign(0, v)
+		case 2:
+			v = math.Copysign(size, v) // the digit that counts
+		}
+		x[i] = float32(v)
+	}
+	switch rng.IntN(6) {
+	case 0:
+		clear(x)
+	case 1:
+		all := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.Nextafter32(HalvesMost, math.MaxFloat32)}
+		x[rng.IntN(n)], odd = all[rng.IntN(len(all))], true
+	case 2:
+		clear(x)
+		all := []float32{math.SmallestNonzeroFloat32, -0x1p-126, math.Nextafter32(HalvesLeast, 0)}
+		x[rng.IntN(n)], odd = all[rng.IntN(len(all))], true
+	case 3:
+		clear(x)
+		x[rng.IntN(n)] = []float32{HalvesLeast, -HalvesLeast, HalvesMost}[rng.IntN(3)]
+	}
+	return x, odd
+}
+
+// wantHalves compares halves, and what sums are to be multiplied by, with those of the
+// numbers of a row or column: half gives the bits of the halves of number i.
+func wantHalves(t *testing.T, x []float32, inverse uint32, half func(i, n int) uint16) {
+	t.Helper()
+	greatest := 0.0
+	for _, v := range x {
+		greatest = max(greatest, math.Abs(float64(v)))
+	}
+	back := float64(math.Float32frombits(inverse))
+	if fraction, _ := math.Frexp(back); fraction != 0.5 {
+		t.Fatalf("%v: scaled by 1 / %g, which is no power of two", x, back)
+	}
+	if top := greatest / back; greatest > 0 && (top < 1<<halvesTop || top >= 2<<halvesTop) {
+		t.Fatalf("%v: the greatest number becomes %g", x, top)
+	}
+	for i, v := range x {
+		scaled := float64(v) / back
+		first := ir.F16FromFloat32(float32(scaled))
+		second := ir.F16FromFloat32(float32((scaled - float64(ir.F16ToFloat32(first))) * (1 << halvesShift)))
+		if got := [2]uint16{half(i, 0), half(i, 1)}; !sameThird(got[0], first) || !sameThird(got[1], second) {
+			t.Fatalf("%g of %v: halves are %#x, want %#x and %#x", v, x, got, first, second)
+		}
+		sum := float64(ir.F16ToFloat32(first)) + float64(ir.F16ToFloat32(second))/(1<<halvesShift)
+		if lost := math.Abs(sum-scaled) * back; lost > 0x1p-23*math.Abs(float64(v)) && lost > 0x1p-50*greatest {
+			t.Fatalf("%g of %v: the halves lack %g", v, x, lost)
+		}
+	}
+}
+
+// The halves of rows are those of every number in its row's scale, where they belong,
+// and odd rows are found; nothing behind a row is read.
+func TestHalvesRows(t *testing.T) {
+	k, code := mapSplit(t, GemmAMXHalves)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		rows, width := 1+rng.IntN(5), 1+rng.IntN(100)
+		chunks := (width + SplitValues - 1) / SplitValues
+		size := GemmAMXHalves.RowBytes(chunks * SplitValues)
+		from, err := jit.AllocGuarded(4*rows*width, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := jit.AllocGuarded(rows*size, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, odd, want := unsafe.Slice((*float32)(from.Pointer()), rows*width), make([]uint32, rows), make([]uint32, rows)
+		for r := range rows {
+			row, is := halvesRow(rng, width)
+			copy(x[r*width:], row)
+			if is {
+				want[r] = 1
+			}
+		}
+		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(size), Rows: uintptr(rows), Odd: &odd[0]}
+		args.SetWidth(width)
+		jit.Call(code.Entry(k.Rows), unsafe.Pointer(&args))
+		if fmt.Sprint(odd) != fmt.Sprint(want) {
+			t.Fatalf("odd rows of %v are %v, want %v", x, odd, want)
+		}
+		for r := range rows {
+			if want[r] > 0 {
+				continue
+			}
+			row := to.Bytes()[r*size:][:size]
+			number := append(append([]float32{}, x[r*width:][:width]...), make([]float32, chunks*SplitValues-width)...)
+			wantHalves(t, number, binary.LittleEndian.Uint32(row[size-halvesScale:]), func(i, n int) uint16 {
+				return binary.LittleEndian.Uint16(row[2*(i/SplitValues*halves*SplitValues+n*SplitValues+i%SplitValues):])
+			})
+		}
+		for _, m := range []*jit.Guarded{from, to} {
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// The same of panels.
+func TestHalvesPanels(t *testing.T) {
+	k, code := mapSplit(t, GemmAMXHalves)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
+		steps := chunks * SplitValues
+		size := GemmAMXHalves.PanelBytes(steps)
+		columns := make([][]float32, panels*PackedCols)
+		x, to := make([]float32, panels*steps*PackedCols), make([]byte, panels*size)
+		odd, want := make([]uint32, panels), make([]uint32, panels)
+		for c := range columns {
+			is := true
+			for is && rng.IntN(20) > 0 { // few, as one makes its panel odd
+				columns[c], is = halvesRow(rng, steps)
+			}
+			if columns[c] == nil {
+				columns[c], is = halvesRow(rng, steps)
+			}
+			if is {
+				want[c/PackedCols] = 1
+			}
+			for i, v := range columns[c] {
+				x[(c/PackedCols*steps+i)*PackedCols+c%PackedCols] = v
+			}
+		}
+		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(size), Panels: uintptr(panels), Chunks: uintptr(chunks), Odd: &odd[0]}
+		jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
+		if fmt.Sprint(odd) != fmt.Sprint(want) {
+			t.Fatalf("odd panels are %v, want %v", odd, want)
+		}
+		for c, column := range columns {
+			p, lane := c/PackedCols, c%PackedCols
+			if want[p] > 0 {
+				continue
+			}
+			panel := to[p*size:][:size]
+			wantHalves(t, column, binary.LittleEndian.Uint32(panel[size-halvesScale+4*lane:]), func(i, n int) uint16 {
+				tile := i/SplitValues*halves + n
+				return binary.LittleEndian.Uint16(panel[tile*64*GemmChunk+i%SplitValues/2*64+4*lane+2*(i%2):])
+			})
+		}
+	}
+}

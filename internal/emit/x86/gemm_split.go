@@ -1,0 +1,244 @@
+package x86
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
+
+// This file has what the formats have in common whose operands are split: an f32 is
+// the sum of some shorter numbers, its parts, and AMX multiplies those. gemm_thirds.go
+// and gemm_halves.go say into which.
+
+// SplitValues is the values of k in a chunk of operands that are split.
+const SplitValues = 2 * GemmChunk
+
+// Parts is the parts of an f32, each a plane of operands: 1 where none is split.
+func (f GemmFormat) Parts() int {
+	switch f {
+	case GemmAMXThirds:
+		return thirds
+	case GemmAMXHalves:
+		return halves
+	}
+	return 1
+}
+
+// Splits tells whether operands are split.
+func (f GemmFormat) Splits() bool { return f.Parts() > 1 }
+
+// SplitSteps is the steps that so many values of k take once they are split.
+func (f GemmFormat) SplitSteps(values int) int { return values / 2 * f.Parts() }
+
+// RowBytes is the bytes of a row of A of so many values, whole chunks, once it is
+// split; PanelBytes is those of a panel of B of PackedCols columns.
+func (f GemmFormat) RowBytes(values int) int { return 4*f.SplitSteps(values) + f.scaleBytes() }
+
+func (f GemmFormat) PanelBytes(values int) int {
+	return 4*PackedCols*f.SplitSteps(values) + f.scaleBytes()
+}
+
+// order is the pairs of parts, of A and of B, in the order in which their products
+// are added.
+func (f GemmFormat) order() [][2]int {
+	switch f {
+	case GemmAMXThirds:
+		return thirdsOrder
+	case GemmAMXHalves:
+		return halvesOrder
+	}
+	return [][2]int{{0, 0}}
+}
+
+// SplitRowsArgs is what the kernel that splits rows of A gets in RDI: Rows rows of
+// Chunks whole chunks each, at least 1 row, and if Rest is not 0 one more of which
+// the first numbers, whose bits it has, are there, and the others are 0. Odd has a
+// word for each row: it is set to 1 where a number is odd, else left as it is.
+type SplitRowsArgs struct {
+	From, To     unsafe.Pointer
+	LDFrom, LDTo uintptr // bytes from row to row
+	Rows         uintptr
+	Chunks       uintptr
+	Rest         [2]uint32 // of the first 16 numbers, of the others
+	Odd          *uint32
+}
+
+// SetWidth sets the numbers of a row.
+func (a *SplitRowsArgs) SetWidth(n int) {
+	const half = SplitValues / 2
+	rest := n % SplitValues
+	a.Chunks = uintptr(n / SplitValues)
+	a.Rest = [2]uint32{1<<min(rest, half) - 1, 1<<max(rest-half, 0) - 1}
+}
+
+// SplitPanelsArgs is what the kernel that splits packed panels of B, of PackedCols
+// columns, gets in RDI: Panels panels of Chunks chunks, at least 1 each.
+type SplitPanelsArgs struct {
+	From, To       unsafe.Pointer
+	LDFrom, LDTo   uintptr // bytes from panel to panel
+	Panels, Chunks uintptr
+	Odd            *uint32 // of each panel, as of rows
+}
+
+// Offsets of both; a test compares.
+const (
+	splitFrom   = 0
+	splitTo     = 8
+	splitLDFrom = 16
+	splitLDTo   = 24
+	splitCount  = 32 // rows, panels
+	splitChunks = 40
+	splitRest   = 48
+	splitOddA   = 56
+	splitOddB   = 48
+)
+
+// SplitKernels are the offsets of the two kernels in Code.
+type SplitKernels struct {
+	Code         []byte
+	Rows, Panels int
+}
+
+// EmitSplit emits both for a format that splits.
+func EmitSplit(format GemmFormat) (*SplitKernels, error) {
+	k := &SplitKernels{}
+	for _, part := range []struct {
+		at   *int
+		emit func(g splitter)
+	}{{&k.Rows, splitter.rows}, {&k.Panels, splitter.panels}} {
+		g := &splitGen{Asm: asm.New(asm.AVX512)}
+		if format == GemmAMXThirds {
+			part.emit(&thirdsGen{g})
+		} else {
+			part.emit(&halvesGen{g})
+		}
+		g.Op(asm.VZEROUPPER)
+		g.Op(asm.RET)
+		code, err := g.Finish()
+		if err != nil {
+			return nil, fmt.Errorf("split %v: %w", format, err)
+		}
+		for len(k.Code)%64 != 0 {
+			k.Code = append(k.Code, 0xCC) // int3
+		}
+		*part.at = len(k.Code)
+		k.Code = append(k.Code, code...)
+	}
+	return k, nil
+}
+
+// splitter emits the two kernels of a format.
+type splitter interface {
+	rows()
+	panels()
+}
+
+// Registers of both.
+const (
+	hFrom  = asm.RSI
+	hTo    = asm.RDX
+	hLeft  = asm.RCX // chunks
+	hCount = asm.R8
+	hOdd   = asm.R9
+	hRowF  = asm.R10
+	hRowT  = asm.R11
+	hPair  = asm.RAX
+
+	hMagnitude = asm.V(31)
+	hLeast     = asm.V(30)
+	hRange     = asm.V(29)
+	hSplit     = asm.V(28)
+	hScale     = asm.V(27)
+)
+
+// hFound is the lanes of odd numbers so far.
+var hFound = asm.K(3)
+
+// splitGen is what both formats' kernels have in common.
+type splitGen struct{ *asm.Asm }
+
+// limits loads what check compares with.
+func (g *splitGen) limits(least, most float32) {
+	for _, c := range []struct {
+		to   asm.V
+		bits uint32
+	}{{hMagnitude, 1<<31 - 1}, {hLeast, math.Float32bits(least)}, {hRange, math.Float32bits(most) - math.Float32bits(least)}} {
+		g.Op(asm.VBROADCASTSS, c.to, g.U32(c.bits))
+	}
+}
+
+// check notes which lanes of x are odd: beyond the limits and not 0. t is changed.
+func (g *splitGen) check(x, t asm.V) {
+	g.Op(asm.VPANDD, t, x, hMagnitude)
+	g.Op(asm.VPTESTMD, asm.K(1), t, t)
+	g.Op(asm.VPSUBD, t, t, hLeast)
+	g.Op(asm.VPCMPUD, asm.K(2), t, hRange, asm.IntGT, asm.Mask(1))
+	g.Op(asm.KORW, hFound, hFound, asm.K(2))
+}
+
+// report sets the word at hOdd where a number was odd, and goes on to the next.
+func (g *splitGen) report() {
+	none := g.NewLabel()
+	g.Op(asm.KORTESTW, hFound, hFound)
+	g.J(asm.EQ, none)
+	g.Op(asm.MOV, hPair.R32(), asm.Imm(1))
+	g.Op(asm.MOV, asm.Ptr(hOdd, 0), hPair.R32())
+	g.Bind(none)
+	g.Op(asm.ADD, hOdd, asm.Imm(4))
+}
+
+// begin loads the arguments that both have.
+func (g *splitGen) begin(odd int) {
+	for _, l := range []struct {
+		reg asm.R
+		at  int
+	}{{hRowF, splitFrom}, {hRowT, splitTo}, {hCount, splitCount}, {hOdd, odd}} {
+		g.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
+	}
+}
+
+// beginRows is begin for rows.
+func (g *splitGen) beginRows() {
+	g.begin(splitOddA)
+	g.Op(asm.KMOVW, asm.K(4), asm.Ptr(gArgs, splitRest))
+	g.Op(asm.KMOVW, asm.K(5), asm.Ptr(gArgs, splitRest+4))
+}
+
+// each loops over rows or panels.
+func (g *splitGen) each(body func()) {
+	again := g.Here()
+	g.Op(asm.MOV, hTo, hRowT)
+	g.toStart()
+	g.Op(asm.KXORW, hFound, hFound, hFound)
+	body()
+	g.report()
+	g.Op(asm.ADD, hRowF, asm.Ptr(gArgs, splitLDFrom))
+	g.Op(asm.ADD, hRowT, asm.Ptr(gArgs, splitLDTo))
+	g.Op(asm.SUB, hCount, asm.Imm(1))
+	g.J(asm.NE, again)
+}
+
+// toStart goes to the first chunk of a row or panel.
+func (g *splitGen) toStart() {
+	g.Op(asm.MOV, hFrom, hRowF)
+	g.Op(asm.MOV, hLeft, asm.Ptr(gArgs, splitChunks))
+}
+
+// chunks calls f for the whole chunks of a row and for what is left behind them:
+// load reads half of one, with zeros for what is not there.
+func (g *splitGen) chunks(f func(load func(to asm.V, half int))) {
+	rest, done := g.NewLabel(), g.NewLabel()
+	g.Op(asm.TEST, hLeft, hLeft)
+	g.J(asm.EQ, rest)
+	again := g.Here()
+	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half)) })
+	g.Op(asm.SUB, hLeft, asm.Imm(1))
+	g.J(asm.NE, again)
+	g.Bind(rest)
+	g.Op(asm.KORTESTW, asm.K(4), asm.K(4))
+	g.J(asm.EQ, done)
+	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half), asm.MaskZ(asm.K(4+half))) })
+	g.Bind(done)
+}
