@@ -232,12 +232,16 @@ func (s *gemmStep) memory(r *binding) error {
 	}
 	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
 	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsA*max(s.strideA, s.strideX))
-	parts := room(s.splits() && s.packedB == nil, s.partBytes())
-	slots, keep := 1, s.keepsPacked() && s.packedB == nil
+	slots, keep := 1, s.packedB == nil && s.keepsPacked()
 	if keep {
 		slots = s.slots()
 	}
-	b := room(packB, slots*s.slotBytes())
+	whole := slots // blocks of B that are not split
+	if s.splits() {
+		whole = 1
+	}
+	parts := room(s.splits() && s.packedB == nil, slots*s.keptBytes())
+	b := room(packB, whole*s.slotBytes())
 	c := room(k.finish != nil, 4*rowsC*s.strideC)
 	sums := room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
 	calls := []struct {
@@ -269,6 +273,7 @@ func (s *gemmStep) memory(r *binding) error {
 		if s.splits() {
 			w.parts = unsafe.Add(own[i], parts)
 			w.oddRows, w.oddPanels = make([]uint32, s.rowPanels*tile.Rows), make([]uint32, s.blockPanels*tile.Vectors)
+			w.packed.odd = make([]uint32, slots*len(w.oddPanels))
 		}
 		if packB && keep {
 			w.packed.have = make([]bool, slots)

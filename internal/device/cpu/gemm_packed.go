@@ -1,11 +1,5 @@
 package cpu
 
-import (
-	"unsafe"
-
-	"github.com/sinterml/sinter/internal/emit/x86"
-)
-
 // A right operand that changes from run to run is packed by whoever needs it.
 // Each worker keeps what it has packed until the step ends. Tasks of the same
 // columns follow one another, and a worker is given tasks side by side.
@@ -18,7 +12,8 @@ const packedBytes = 4 << 20
 // task's part of the columns.
 type packedPart struct {
 	batch, col int
-	have       []bool // by block; nil: nothing is kept
+	have       []bool   // by block; nil: nothing is kept
+	odd        []uint32 // of the panels of each, where they are split: see gemmWorker
 }
 
 // slots is the blocks of columns and of k in a task's part.
@@ -29,34 +24,37 @@ func (p *gemmPlan) slots() int {
 // slotBytes is the room for one of them.
 func (p *gemmPlan) slotBytes() int { return 4 * p.blockPanels * p.width * p.maxK() }
 
-// partBytes is the room for one of them that is split.
-func (s *gemmStep) partBytes() int {
+// keptBytes is the room for one of them as it is kept, which may be split.
+func (s *gemmStep) keptBytes() int {
+	if !s.splits() {
+		return s.slotBytes()
+	}
 	values := ceilDiv(s.maxK(), s.chunk) * s.chunk
-	return ceilDiv(s.blockPanels*s.width, x86.PackedCols) * s.tiles.Format.PanelBytes(values)
+	return s.blockPanels * s.tiles.Tile.Vectors * s.tiles.Format.PanelBytes(values)
 }
 
 // keepsPacked tells whether a worker may need a block again, and has room for
 // all of a task's.
 func (s *gemmStep) keepsPacked() bool {
 	again := s.rowParts > 1 || s.batch > s.packedBatches() || s.kernel.finish != nil && s.kBlocks > 1 && s.rowPanels > s.blockRows
-	return again && s.slots()*s.slotBytes() <= packedBytes
+	return again && s.slots()*s.keptBytes() <= packedBytes
 }
 
-// slot is where a block of B of a task's part is, and whether it has to be packed
-// first.
-func (s *gemmStep) slot(w *gemmWorker, part, b area, kb int) (at unsafe.Pointer, missing bool) {
+// slot is which block of B of a task's part one is among those kept, and whether it
+// has to be packed first.
+func (s *gemmStep) slot(w *gemmWorker, part, b area, kb int) (i int, missing bool) {
 	have := &w.packed
 	if have.have == nil {
-		return w.b, true
+		return 0, true
 	}
 	batch := b.batch0 % s.packedBatches()
 	if have.batch != batch || have.col != part.col0 {
 		have.batch, have.col = batch, part.col0
 		clear(have.have)
 	}
-	i := (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb
+	i = (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb
 	missing, have.have[i] = !have.have[i], true
-	return unsafe.Add(w.b, i*s.slotBytes()), missing
+	return i, missing
 }
 
 // done notes that a task is; behind the last one the step is as new.

@@ -51,7 +51,7 @@ const (
 	thirdsBlock = 128
 	thirdsAside = 512
 	halvesBlock = 192
-	halvesAside = 256
+	halvesAside = 384
 	halvesWide  = 48 // half as wide as those of others
 )
 

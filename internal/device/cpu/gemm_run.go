@@ -48,7 +48,7 @@ type gemmWorker struct {
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
 	parts                unsafe.Pointer // of B
-	oddRows, oddPanels   []uint32       // of a block, where operands are split
+	oddRows, oddPanels   []uint32       // of a block, where operands are split: not 0 where numbers are odd
 	packX, packY, finish *partCall
 	packed               packedPart
 	_                    [64]byte // no false sharing
@@ -211,9 +211,12 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	if s.packedB != nil && !s.splits() {
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
-	to, missing := s.slot(w, t, b, kb)
-	if !missing {
-		return to, nil
+	to := w.b
+	if !s.splits() { // else parts are kept
+		i, missing := s.slot(w, t, b, kb)
+		if to = unsafe.Add(w.b, i*s.slotBytes()); !missing {
+			return to, nil
+		}
 	}
 	return to, s.packCols(w.packY, b.batch0, y, kb, col0, col1, to, s.slotBytes())
 }

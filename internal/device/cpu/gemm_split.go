@@ -93,19 +93,31 @@ func (s *gemmStep) splitPanels(from, to unsafe.Pointer, values, panels int, odd 
 func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (unsafe.Pointer, error) {
 	k0, k1 := s.kStart(kb), s.kStart(kb+1)
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
+	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	defer s.atParts(w, k0, k1)
 	if s.packedB != nil {
-		first := col0 / x86.PackedCols
-		for i, odd := range s.oddOf(b.batch0, kb)[first:ceilDiv(col1, x86.PackedCols)] {
-			w.oddPanels[i] |= odd
-		}
+		w.noteOdd(s.oddOf(b.batch0, kb)[first:end])
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
-	panels, err := s.placeB(w, t, b, y, kb)
-	if err == nil && k0 < k1 {
-		s.splitPanels(panels, w.parts, k1-k0, ceilDiv(col1-col0, x86.PackedCols), &w.oddPanels[0])
+	i, missing := s.slot(w, t, b, kb)
+	parts, odd := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.odd[i*len(w.oddPanels):][:end-first]
+	if missing && k0 < k1 {
+		panels, err := s.placeB(w, t, b, y, kb)
+		if err != nil {
+			return nil, err
+		}
+		clear(odd)
+		s.splitPanels(panels, parts, k1-k0, end-first, &odd[0])
 	}
-	return w.parts, err
+	w.noteOdd(odd)
+	return parts, nil
+}
+
+// noteOdd notes which panels of a block are odd.
+func (w *gemmWorker) noteOdd(panels []uint32) {
+	for i, odd := range panels {
+		w.oddPanels[i] |= odd
+	}
 }
 
 // oddOf is the words of a constant B's panels for a block of k: 1 for those with odd
