@@ -16,6 +16,11 @@ type packedPart struct {
 	odd        []uint32 // of the panels of each, where they are split: see gemmWorker
 }
 
+// keepable tells whether that is enough for a task's columns.
+func (p *gemmPlan) keepable() bool {
+	return p.size*p.steps*ceilDiv(p.panels, p.cParts)*p.width <= packedBytes
+}
+
 // slots is the blocks of columns and of k in a task's part.
 func (p *gemmPlan) slots() int {
 	return ceilDiv(ceilDiv(p.panels, p.cParts), p.blockPanels) * p.kBlocks

@@ -70,6 +70,9 @@ func cutOf(f x86.GemmFormat) kCut {
 	return kCut{group: f.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}
 }
 
+// splits tells whether operands are split.
+func (c kCut) splits() bool { return c.chunk == x86.SplitValues }
+
 // work scales limits that stand for a time.
 func (c kCut) work(steps int) int { return c.speed * steps }
 
@@ -124,6 +127,11 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 	}
 	for p.batch*p.rowParts*p.cParts < want {
 		rows, cols := p.rowPanels/(2*p.rowParts), p.panels/(2*p.cParts) // in each half
+		// Rows are split again for each part of the columns, and columns for each part
+		// of the rows, if they are not kept.
+		if p.splits() && p.tasks() >= workers && (rows < minRows || ownB && !p.keepable()) {
+			return
+		}
 		switch {
 		case rows >= minRows:
 			p.rowParts *= 2
