@@ -40,6 +40,7 @@ const (
 	avx512BF16
 	avx512VNNI
 	amx
+	amxFP16
 	neonMatrix // arm64 with matrix instructions of bytes and of bf16
 )
 
@@ -57,6 +58,8 @@ func (d *Defect) Runs(has *cpuid.Features) bool {
 		return wide && has.AVX512VNNI
 	case amx:
 		return has.HasAMX()
+	case amxFP16:
+		return has.HasAMX() && (has.AMXFP16 || cpuid.HidesAMXFP16())
 	case neonMatrix:
 		return has.NEON && has.I8MM && has.BF16
 	}

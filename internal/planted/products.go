@@ -145,8 +145,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "packed-block-of-another-k", File: "internal/device/cpu/gemm_packed.go",
-		Old:     "i := (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb",
-		New:     "i := (b.col0 - part.col0) / s.blockPanels * s.kBlocks",
+		Old:     "i = (b.col0-part.col0)/s.blockPanels*s.kBlocks + kb",
+		New:     "i = (b.col0 - part.col0) / s.blockPanels * s.kBlocks",
 		Package: "internal/device/cpu", Run: "TestGemmPackedAgain", Needs: machineCode,
 	},
 	{
@@ -260,18 +260,18 @@ var productDefects = []Defect{
 		Name: "pair-of-thirds-left-out", File: "internal/emit/x86/gemm_thirds.go",
 		Old:     "{{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}}",
 		New:     "{{0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}}",
-		Package: "internal/device/cpu", Run: "TestThirdsAccuracy", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsAccuracy", Needs: amx,
 	},
 	{
-		Name: "odd-number-forgotten", File: "internal/emit/x86/gemm_thirds.go",
+		Name: "odd-number-forgotten", File: "internal/emit/x86/gemm_split.go",
 		Old:     "g.Op(asm.KORW, hFound, hFound, asm.K(2))",
 		New:     "g.Op(asm.KORW, hFound, asm.K(2), asm.K(2))",
 		Package: "internal/emit/x86", Run: "TestThirds", Needs: amx,
 	},
 	{
 		Name: "third-cut-off", File: "internal/emit/x86/gemm_thirds.go",
-		Old:     "{hSplit, math.Float32bits(1<<16 + 1)}",
-		New:     "{hSplit, math.Float32bits(1<<15 + 1)}",
+		Old:     "hSplit, g.F32(1<<16+1)",
+		New:     "hSplit, g.F32(1<<15+1)",
 		Package: "internal/emit/x86", Run: "TestThirds", Needs: amx,
 	},
 	{
@@ -284,32 +284,129 @@ var productDefects = []Defect{
 		Name: "odd-rows-in-thirds", File: "internal/device/cpu/gemm_run.go",
 		Old:     "slices.Contains(odd, 1) || ",
 		New:     "",
-		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
-		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_thirds.go",
+		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_split.go",
 		Old:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]",
 		New:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+0*v]",
-		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
 		Name: "odd-rows-of-the-block-before", File: "internal/device/cpu/gemm_run.go",
 		Old: `	clear(w.oddRows)
 `,
 		New:     "",
-		Package: "internal/device/cpu", Run: "TestThirdsRowsAlone", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsRowsAlone", Needs: amx,
 	},
 	{
 		Name: "thirds-of-what-is-no-column", File: "internal/device/cpu/pack.go",
 		Old:     "if s.splits() && col1%x86.PackedCols != 0 {",
 		New:     "if false {",
-		Package: "internal/device/cpu", Run: "TestThirdsDirtyScratch", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsDirtyScratch", Needs: amx,
 	},
 	{
-		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_thirds.go",
+		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_split.go",
 		Old: `		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
 `,
 		New:     "",
-		Package: "internal/device/cpu", Run: "TestThirdsOdd", Needs: amx,
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
+	},
+	{
+		Name: "pair-of-halves-left-out", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "{{0, 1}, {0, 0}, {1, 0}}",
+		New:     "{{0, 1}, {0, 0}}",
+		Package: "internal/device/cpu", Run: "TestPartsAccuracy", Needs: amxFP16,
+	},
+	{
+		Name: "second-halves-not-scaled", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "t.Op(asm.VFMADD213PS, sum, jShift, asm.Ptr(jSums, r*amxBytes))",
+		New:     "t.Op(asm.VADDPS, sum, sum, asm.Ptr(jSums, r*amxBytes))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
+	},
+	{
+		Name: "row-joined-in-the-scale-of-the-first", File: "internal/emit/x86/gemm_halves.go",
+		Old: `		t.Op(asm.ADD, jScale, gLDA)
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
+	},
+	{
+		Name: "last-tile-not-joined", File: "internal/emit/x86/gemm_tile.go",
+		Old: `	t.joinRest()
+	t.nextRows()
+`,
+		New:     "	t.nextRows()\n",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
+	},
+	{
+		Name: "halves-added-to-what-is-not-there", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "asm.Ptr(jC, 0), asm.MaskZ(jBefore))",
+		New:     "asm.Ptr(jC, 0))",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
+	},
+	{
+		Name: "greatest-number-too-large-for-halves", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "halvesTop   = 14",
+		New:     "halvesTop   = 15",
+		Package: "internal/emit/x86", Run: "TestHalves", Needs: amxFP16,
+	},
+	{
+		Name: "greatest-of-a-quarter-of-the-lanes", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "[]int{0b01_00_11_10, 0b10_11_00_01}",
+		New:     "[]int{0b10_11_00_01, 0b10_11_00_01}",
+		Package: "internal/emit/x86", Run: "TestHalves", Needs: amxFP16,
+	},
+	{
+		Name: "second-half-of-what-was-not-scaled", File: "internal/emit/x86/gemm_halves.go",
+		Old: `	g.Op(asm.VMULPS, x, x, hSplit)
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestHalves", Needs: amxFP16,
+	},
+	{
+		Name: "odd-panels-of-weights-forgotten", File: "internal/device/cpu/gemm_split.go",
+		Old: `		w.noteOdd(s.oddOf(b.batch0, kb)[first:end])
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
+	},
+	{
+		Name: "odd-panels-that-are-kept-forgotten", File: "internal/device/cpu/gemm_split.go",
+		Old: `	w.noteOdd(odd)
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
+	},
+	{
+		Name: "scales-of-packed-blocks-without-room", File: "internal/device/cpu/gemm_plan.go",
+		Old:     "(p.size*k0+p.extra*block)*p.packedCols()",
+		New:     "p.size*k0*p.packedCols()",
+		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
+	},
+	{
+		Name: "turned-rows-of-the-block-before", File: "internal/device/cpu/gemm_run.go",
+		Old: `	w.turned = turnedRows{}
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestPartsRunAgain", Needs: amx,
+	},
+	{
+		Name: "turned-rows-of-another-panel", File: "internal/device/cpu/gemm_split.go",
+		Old:     "unsafe.Add(w.narrow, 4*(r0-t.row0)*s.strideX)",
+		New:     "unsafe.Add(w.narrow, 0*(r0-t.row0)*s.strideX)",
+		Package: "internal/device/cpu", Run: "TestPartsForms", Needs: amx,
+	},
+	{
+		Name: "more-memory-kept-than-was-in-use", File: "internal/jit/memory.go",
+		Old:     "max(limit, a.stats.Peak-a.stats.Live)",
+		New:     "max(limit, a.stats.Peak)",
+		Package: "internal/jit", Run: "TestFreedMemoryLingers",
+	},
+	{
+		Name: "memory-lingers-for-ever", File: "internal/jit/cache.go",
+		Old:     "!c.blocks[n].freed.After(by)",
+		New:     "c.blocks[n].freed.IsZero()",
+		Package: "internal/jit", Run: "TestFreedMemoryLingers",
 	},
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
@@ -297,4 +299,33 @@ func (t *gemmTest) magnitudes(c gemmCase, atX, atY func(int, int) int) []float64
 		}
 	}
 	return all
+}
+
+// A step that runs again splits what its operands hold then, also what it keeps for
+// other rows, and what is turned.
+func TestPartsRunAgain(t *testing.T) { eachSplit(t, testPartsRunAgain) }
+
+func testPartsRunAgain(t *testing.T, d, _ *Device) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	for i, x := range []string{"plain", "transposed", "transposed"} {
+		test := gemmCase{size: gemmSize{1, []int{600, 600, 100}[i], 100, []int{300, 300, 100}[i]}, x: x, y: "plain", out: "plain"}.build(rng)
+		k := compileSplit(t, d, test)
+		step, guards, done := test.bindGuarded(t, d, k, 2, false)
+		defer done()
+		for range 3 {
+			for i := range test.data[:2] {
+				for j := range len(test.data[i]) / 4 {
+					setFloat(test.data[i], j, float32(rng.NormFloat64()))
+				}
+				copy(guards[i].Bytes(), test.data[i])
+			}
+			if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, 2); err != nil {
+				t.Fatal(err)
+			}
+			want := test.run(t, d, k, 1, false)[2]
+			if at := firstDifference(guards[2].Bytes(), want); at >= 0 {
+				t.Fatalf("%s: byte %d differs", x, at)
+			}
+		}
+	}
 }
