@@ -385,19 +385,6 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
 	},
 	{
-		Name: "turned-rows-of-the-block-before", File: "internal/device/cpu/gemm_run.go",
-		Old: `	w.turned = turnedRows{}
-`,
-		New:     "",
-		Package: "internal/device/cpu", Run: "TestPartsRunAgain", Needs: amx,
-	},
-	{
-		Name: "turned-rows-of-another-panel", File: "internal/device/cpu/gemm_split.go",
-		Old:     "unsafe.Add(w.narrow, 4*(r0-t.row0)*s.strideX)",
-		New:     "unsafe.Add(w.narrow, 0*(r0-t.row0)*s.strideX)",
-		Package: "internal/device/cpu", Run: "TestPartsForms", Needs: amx,
-	},
-	{
 		Name: "more-memory-kept-than-was-in-use", File: "internal/jit/memory.go",
 		Old:     "max(limit, a.stats.Peak-a.stats.Live)",
 		New:     "max(limit, a.stats.Peak)",

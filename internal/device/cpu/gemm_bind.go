@@ -231,11 +231,7 @@ func (s *gemmStep) memory(r *binding) error {
 		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes
 	}
 	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
-	rowsX := rowsA
-	if k.turnX != 0 && s.splits() {
-		rowsX = max(rowsX, turnedAtOnce)
-	}
-	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsX*max(s.strideA, s.strideX))
+	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsA*max(s.strideA, s.strideX))
 	slots, keep := 1, s.packedB == nil && s.keepsPacked()
 	if keep {
 		slots = s.slots()

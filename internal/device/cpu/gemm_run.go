@@ -49,7 +49,6 @@ type gemmWorker struct {
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
 	parts                unsafe.Pointer // of B
 	oddRows, oddPanels   []uint32       // of a block, where operands are split: not 0 where numbers are odd
-	turned               turnedRows     // in narrow, to be split
 	packX, packY, finish *partCall
 	packed               packedPart
 	_                    [64]byte // no false sharing
@@ -86,7 +85,6 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	clear(w.oddRows)
 	clear(w.oddPanels)
-	w.turned = turnedRows{}
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
 		var panels unsafe.Pointer
@@ -108,7 +106,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 			var odd []uint32
 			if s.splits() {
 				odd = w.oddRows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
-				err = s.splitA(w, at.x, b, r0, r1, k0, k1, odd)
+				err = s.splitA(w, at.x, b.batch0, r0, r1, k0, k1, odd)
 			} else {
 				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)
 			}

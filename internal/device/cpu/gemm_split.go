@@ -134,14 +134,14 @@ func (s *gemmStep) atParts(w *gemmWorker, k0, k1 int) {
 	w.args.SetK(s.tiles.Format.SplitSteps(k1 - k0))
 }
 
-// splitA splits rows r0 to r1 of X, of a block, in steps k0 to k1 and points the
-// arguments at them; odd has a word for each.
-func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, b area, r0, r1, k0, k1 int, odd []uint32) error {
+// splitA splits rows r0 to r1 of X in steps k0 to k1 and points the arguments at
+// them; odd has a word for each.
+func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int, odd []uint32) error {
 	if k0 == k1 {
 		return nil
 	}
 	first, end := s.values(k0, k1)
-	from, pitch, err := s.rowsOfX(w, x, b.batch0, r0, r1, s.row(b.row1), first, end)
+	from, pitch, err := s.rowsOfX(w, x, batch, r0, r1, first, end)
 	if err != nil {
 		return err
 	}
@@ -157,31 +157,19 @@ func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, b area, r0, r1, k0, k
 }
 
 // rowsOfX is where rows of X lie as f32 side by side, and the bytes from one to the
-// next: they are turned or packed if they do not lie so, turned with those that
-// follow, before last.
-func (s *gemmStep) rowsOfX(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, last, first, end int) (from unsafe.Pointer, pitch int, err error) {
+// next: they are turned or packed if they do not lie so.
+func (s *gemmStep) rowsOfX(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, first, end int) (from unsafe.Pointer, pitch int, err error) {
 	const square = 16
 	switch {
 	case w.packX == nil:
 		return unsafe.Add(x, 4*(r0*s.rowX+first)), 4 * s.rowX, nil
 	case x != nil && r1-r0 >= square && end-first >= square:
-		t := &w.turned
-		if batch != t.batch || first != t.first || r0 < t.row0 || r1 > t.row1 {
-			*t = turnedRows{batch, first, r0, max(r1, min(last, r0+turnedAtOnce))}
-			s.turnRows(w, unsafe.Add(x, 4*(r0+first*s.colX)), t.row1-r0, end-first)
-		}
-		return unsafe.Add(w.narrow, 4*(r0-t.row0)*s.strideX), 4 * s.strideX, nil
+		s.turnRows(w, unsafe.Add(x, 4*(r0+first*s.colX)), r1-r0, end-first)
+	default:
+		err = s.packRows(w.packX, w.narrow, batch, r0, r1, first, end)
 	}
-	w.turned = turnedRows{}
-	return w.narrow, 4 * s.strideX, s.packRows(w.packX, w.narrow, batch, r0, r1, first, end)
+	return w.narrow, 4 * s.strideX, err
 }
-
-// turnedRows is which rows of X are turned, from a first k on.
-type turnedRows struct{ batch, first, row0, row1 int }
-
-// turnedAtOnce is how many are, at most: where they lie by columns each k is a line of
-// memory or a few, far from the next.
-const turnedAtOnce = 128
 
 // turnRows writes rows that lie by columns, at least as many as a vector has lanes,
 // of as many values at least. Squares at the ends overlap those before them.
@@ -278,7 +266,7 @@ func (s *gemmStep) asF32(w *gemmWorker, t, b area, at addresses, panel, from, to
 		most := s.kernel.odd.Tile.Rows
 		for r := from; r < to; r += most {
 			height := min(most, to-r)
-			rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, to, first, end)
+			rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, r, r+height, first, end)
 			if err != nil {
 				return err
 			}

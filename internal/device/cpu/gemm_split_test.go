@@ -302,7 +302,7 @@ func (t *gemmTest) magnitudes(c gemmCase, atX, atY func(int, int) int) []float64
 }
 
 // A step that runs again splits what its operands hold then, also what it keeps for
-// other rows, and what is turned.
+// other rows.
 func TestPartsRunAgain(t *testing.T) { eachSplit(t, testPartsRunAgain) }
 
 func testPartsRunAgain(t *testing.T, d, _ *Device) {
