@@ -64,8 +64,9 @@ type Allocator struct {
 	// CacheBytes bounds the freed blocks kept for reuse. Zero means 256 MB,
 	// below zero none.
 	CacheBytes int64
-	// Linger is how long more than CacheBytes is kept, as the next run of a program
-	// that takes much may begin soon. With what is handed out it is at most Peak.
+	// Linger is how long more than CacheBytes is kept, up to twice that, as the next run
+	// of a program that takes much may begin soon: as much as makes Peak with what is
+	// handed out. Zero: not at all.
 	Linger time.Duration
 	// CollectBytes is the amount handed out below which the allocator never
 	// calls the collector. Zero means 64 MB.
@@ -189,7 +190,8 @@ func (a *Allocator) obtain(size int) (*block, error) {
 	b.epoch = a.pace.epoch
 	evicted := a.cache.put(nil, a.cacheLimit())
 	a.mu.Unlock()
-	return b, unmapAll(evicted)
+	_ = unmapAll(evicted) // b is there
+	return b, nil
 }
 
 // cacheLimit is the bytes of freed blocks that may be kept now.

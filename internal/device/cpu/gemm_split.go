@@ -15,7 +15,7 @@ import (
 // tiles and split on the way: packed B for each block of columns and of k, or once if
 // it is constant, rows of A for each row panel. Rows of A, and panels of B, with an
 // odd number, that parts do not hold, are multiplied as f32 instead, each alone: so no
-// result hangs on other rows or columns.
+// result hangs on other rows, or on columns of other panels.
 
 // splitSet is the kernels that split, mapped.
 type splitSet struct{ rows, panels uintptr }

@@ -42,6 +42,9 @@ func (t GemmTile) heights() []int {
 
 // fitsAMX tells whether sums, A and at least one vector of B have registers.
 func (t GemmTile) fitsAMX(f GemmFormat) bool {
+	if f.sums() > 1 && t.Vectors > 1 { // registers of joinRows
+		return false
+	}
 	return t.Rows >= 1 && t.Rows <= 2*amxRows && t.Vectors >= 1 && t.Vectors <= len(amxVectorB) && len(t.heights())*(f.sums()*t.Vectors+1) < amxTiles
 }
 

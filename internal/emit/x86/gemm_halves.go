@@ -12,10 +12,12 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 //
 // An f16 has few exponents. So each block of k of a row of A, or of a column of B, is
 // multiplied beforehand by the power of two that brings its greatest number to
-// halvesTop, and sums are divided by both. Numbers down to 2^-28 of that one lose
-// nothing; below, an error is at most 2^-50 of it. Rows and columns whose greatest
-// number is not from HalvesLeast to HalvesMost, nor 0, are odd, and not to be
-// multiplied so.
+// halvesTop, and sums are divided by both. Numbers down to 2^-27 of that one lose no
+// more than others; below, an error is at most 2^-50 of it. So a result is as exact as
+// one of f32 unless a small number of one operand meets the great ones of the other:
+// where the greatest of a row meets a number 2^-26 of the greatest of the column, or 0.
+// Rows and columns whose greatest number is not from HalvesLeast to HalvesMost, nor 0,
+// are odd, and not to be multiplied so.
 //
 // (The idea is that of "Recovering single precision accuracy from Tensor Cores while
 // surpassing the FP32 theoretical peak performance", Ootomo and Yokota, 2022.)
