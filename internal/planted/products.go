@@ -287,7 +287,7 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
-		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_split.go",
+		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_odd.go",
 		Old:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]",
 		New:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+0*v]",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
@@ -306,7 +306,7 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestPartsDirtyScratch", Needs: amx,
 	},
 	{
-		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_split.go",
+		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_odd.go",
 		Old: `		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
 `,
 		New:     "",
@@ -395,5 +395,17 @@ var productDefects = []Defect{
 		Old:     "!c.blocks[n].freed.After(by)",
 		New:     "c.blocks[n].freed.IsZero()",
 		Package: "internal/jit", Run: "TestFreedMemoryLingers",
+	},
+	{
+		Name: "rows-between-odd-ones-finished-twice", File: "internal/device/cpu/gemm_odd.go",
+		Old:     "r < to && is == want",
+		New:     "r < to && (is || !want)",
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
+	},
+	{
+		Name: "row-behind-a-tile-of-odd-ones-left-out", File: "internal/device/cpu/gemm_odd.go",
+		Old:     "from = to - 1",
+		New:     "from = to",
+		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 }

@@ -230,10 +230,14 @@ func testPartsOdd(t *testing.T, d, vectors *Device) {
 			return j*s.cols + n
 		}
 		rows, panels := map[int]bool{}, map[int]bool{}
-		for range 1 + rng.IntN(3) {
+		many := try%5 == 4 // every second row
+		for i := range map[bool]int{false: 1 + rng.IntN(3), true: s.rows / 2}[many] {
 			v := odd[rng.IntN(len(odd))]
-			if rng.IntN(2) == 0 {
+			if many || rng.IntN(2) == 0 {
 				r := rng.IntN(s.rows)
+				if many {
+					r = 2*i + rng.IntN(2)*rng.IntN(2)
+				}
 				setFloat(test.data[0], atX(r, rng.IntN(s.k)), v)
 				rows[r] = true
 			} else {
