@@ -281,20 +281,23 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
 	},
 	{
-		Name: "odd-rows-in-thirds", File: "internal/device/cpu/gemm_run.go",
-		Old:     "slices.Contains(odd, 1) || ",
+		Name: "odd-rows-in-thirds", File: "internal/device/cpu/gemm_apart.go",
+		Old: `	for _, f := range rows {
+		row |= f
+	}
+`,
 		New:     "",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
-		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_odd.go",
-		Old:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+v]",
-		New:     "panels[i] |= w.oddPanels[i*s.tiles.Tile.Vectors+0*v]",
+		Name: "second-half-of-odd-panels-in-thirds", File: "internal/device/cpu/gemm_apart.go",
+		Old:     "w.panels[i*vectors:][:vectors]",
+		New:     "w.panels[i*vectors:][:1]",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
 		Name: "odd-rows-of-the-block-before", File: "internal/device/cpu/gemm_run.go",
-		Old: `	clear(w.oddRows)
+		Old: `	clear(w.rows)
 `,
 		New:     "",
 		Package: "internal/device/cpu", Run: "TestPartsRowsAlone", Needs: amx,
@@ -306,7 +309,7 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestPartsDirtyScratch", Needs: amx,
 	},
 	{
-		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_odd.go",
+		Name: "sums-of-odd-rows-misplaced", File: "internal/device/cpu/gemm_apart.go",
 		Old: `		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
 `,
 		New:     "",
@@ -366,14 +369,14 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "odd-panels-of-weights-forgotten", File: "internal/device/cpu/gemm_split.go",
-		Old: `		w.noteOdd(s.oddOf(b.batch0, kb)[first:end])
+		Old: `		w.note(s.foundOf(b.batch0, kb)[first:end])
 `,
 		New:     "",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
 		Name: "odd-panels-that-are-kept-forgotten", File: "internal/device/cpu/gemm_split.go",
-		Old: `	w.noteOdd(odd)
+		Old: `	w.note(found)
 `,
 		New:     "",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
@@ -397,15 +400,39 @@ var productDefects = []Defect{
 		Package: "internal/jit", Run: "TestFreedMemoryLingers",
 	},
 	{
-		Name: "rows-between-odd-ones-finished-twice", File: "internal/device/cpu/gemm_odd.go",
+		Name: "rows-between-odd-ones-finished-twice", File: "internal/device/cpu/gemm_apart.go",
 		Old:     "r < to && is == want",
 		New:     "r < to && (is || !want)",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
 	},
 	{
-		Name: "row-behind-a-tile-of-odd-ones-left-out", File: "internal/device/cpu/gemm_odd.go",
+		Name: "row-behind-a-tile-of-odd-ones-left-out", File: "internal/device/cpu/gemm_apart.go",
 		Old:     "from = to - 1",
 		New:     "from = to",
 		Package: "internal/device/cpu", Run: "TestPartsOdd", Needs: amx,
+	},
+	{
+		Name: "zeros-are-not-small", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "append([]asm.Arg{hLeastOnes, hLeastOnes, x}, mask...)",
+		New:     "append([]asm.Arg{hLeastOnes, hLeastLess, t}, mask...)",
+		Package: "internal/device/cpu", Run: "TestPartsUneven", Needs: amxFP16,
+	},
+	{
+		Name: "tiny-numbers-of-columns-forgotten", File: "internal/emit/x86/gemm_split.go",
+		Old:     " || f&FoundSmall != 0 && column&FoundTiny != 0",
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestPartsUneven", Needs: amxFP16,
+	},
+	{
+		Name: "small-numbers-far-smaller", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "halvesSmall = 22",
+		New:     "halvesSmall = 40",
+		Package: "internal/device/cpu", Run: "TestPartsUneven", Needs: amxFP16,
+	},
+	{
+		Name: "what-fills-up-columns-is-small", File: "internal/emit/x86/gemm_halves.go",
+		Old:     "g.scales(asm.Mask(columns))",
+		New:     "g.scales()",
+		Package: "internal/emit/x86", Run: "TestHalves", Needs: amxFP16,
 	},
 }

@@ -34,7 +34,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	fromB := r.numbers(k.constY) // before the values are read, which may change
-	if s.packedB, s.oddB, err = s.packedY(r); err != nil {
+	if s.packedB, s.foundB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
 	if s.packedB != nil {
@@ -272,8 +272,8 @@ func (s *gemmStep) memory(r *binding) error {
 		w.args.Sums = unsafe.Add(own[i], sums)
 		if s.splits() {
 			w.parts = unsafe.Add(own[i], parts)
-			w.oddRows, w.oddPanels = make([]uint32, s.rowPanels*tile.Rows), make([]uint32, s.blockPanels*tile.Vectors)
-			w.packed.odd = make([]uint32, slots*len(w.oddPanels))
+			w.rows, w.panels = make([]x86.Found, s.rowPanels*tile.Rows), make([]x86.Found, s.blockPanels*tile.Vectors)
+			w.packed.found = make([]x86.Found, slots*len(w.panels))
 		}
 		if packB && keep {
 			w.packed.have = make([]bool, slots)

@@ -1,5 +1,7 @@
 package cpu
 
+import "github.com/sinterml/sinter/internal/emit/x86"
+
 // A right operand that changes from run to run is packed by whoever needs it.
 // Each worker keeps what it has packed until the step ends. Tasks of the same
 // columns follow one another, and a worker is given tasks side by side.
@@ -12,8 +14,8 @@ const packedBytes = 4 << 20
 // task's part of the columns.
 type packedPart struct {
 	batch, col int
-	have       []bool   // by block; nil: nothing is kept
-	odd        []uint32 // of the panels of each, where they are split: see gemmWorker
+	have       []bool      // by block; nil: nothing is kept
+	found      []x86.Found // of the panels of each, where they are split: see gemmWorker
 }
 
 // keepable tells whether that is enough for a task's columns.

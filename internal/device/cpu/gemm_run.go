@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"slices"
 	"sync/atomic"
 	"unsafe"
 	"weak"
@@ -23,11 +22,11 @@ type gemmStep struct {
 
 	packedB *jit.Memory // constant B, and for the next run; else
 	lastB   weak.Pointer[jit.Memory]
-	oddB    []uint32 // where it is split: see oddOf
-	fromB   []uint64 // numbers of the buffers that it was packed from
-	directB bool     // B is read where it lies, or each task packs what it needs
-	copyX   bool     // rows of X, or those packed, are copied: apart in the cache, or widened
-	partX   bool     // rows of X, used in place or copied, end with a part of a step
+	foundB  []x86.Found // where it is split: see foundOf
+	fromB   []uint64    // numbers of the buffers that it was packed from
+	directB bool        // B is read where it lies, or each task packs what it needs
+	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened
+	partX   bool        // rows of X, used in place or copied, end with a part of a step
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
@@ -48,7 +47,7 @@ type gemmWorker struct {
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
 	parts                unsafe.Pointer // of B
-	oddRows, oddPanels   []uint32       // of a block, where operands are split: not 0 where numbers are odd
+	rows, panels         []x86.Found    // what numbers of a block are, where operands are split
 	packX, packY, finish *partCall
 	packed               packedPart
 	_                    [64]byte // no false sharing
@@ -83,8 +82,8 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		return err
 	}
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
-	clear(w.oddRows)
-	clear(w.oddPanels)
+	clear(w.rows)
+	clear(w.panels)
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
 		var panels unsafe.Pointer
@@ -103,10 +102,10 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
 			n = s.together(i, b, k1-k0)
-			var odd []uint32
+			var found []x86.Found
 			if s.splits() {
-				odd = w.oddRows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
-				err = s.splitA(w, at.x, b.batch0, r0, r1, k0, k1, odd)
+				found = w.rows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
+				err = s.splitA(w, at.x, b.batch0, r0, r1, k0, k1, found)
 			} else {
 				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)
 			}
@@ -119,8 +118,8 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				w.args.LDAhead = 0 // results come later
 			}
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
-			if last && (slices.Contains(odd, 1) || slices.Contains(w.oddPanels, 1)) {
-				if err := s.oddBlock(w, t, b, at, r0, r1, k0, k1, odd); err != nil {
+			if last && someApart(found, w.panels) {
+				if err := s.apart(w, b, at, r0, r1, k0, k1, found); err != nil {
 					return err
 				}
 			} else {
@@ -208,15 +207,13 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	if s.lanes < x86.PackedCols { // two vectors to a panel, never more to a tile
 		w.args.VectorB = uintptr(4 * s.lanes)
 	}
-	if s.packedB != nil && !s.splits() {
+	if s.packedB != nil {
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
-	to := w.b
-	if !s.splits() { // else parts are kept
-		i, missing := s.slot(w, t, b, kb)
-		if to = unsafe.Add(w.b, i*s.slotBytes()); !missing {
-			return to, nil
-		}
+	i, missing := s.slot(w, t, b, kb)
+	to := unsafe.Add(w.b, i*s.slotBytes())
+	if !missing {
+		return to, nil
 	}
 	return to, s.packCols(w.packY, b.batch0, y, kb, col0, col1, to, s.slotBytes())
 }

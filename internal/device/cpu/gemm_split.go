@@ -13,9 +13,9 @@ import (
 // This file has products of f32 by AMX, which multiplies parts of numbers: see
 // internal/emit/x86/gemm_split.go. Both operands are brought into order as for other
 // tiles and split on the way: packed B for each block of columns and of k, or once if
-// it is constant, rows of A for each row panel. Rows of A, and panels of B, with an
-// odd number, that parts do not hold, are multiplied as f32 instead, each alone: so no
-// result hangs on other rows, or on columns of other panels.
+// it is constant, rows of A for each row panel. Rows of A by panels of B whose numbers
+// parts do not hold well enough are multiplied as f32 instead, each alone, see
+// gemm_apart.go: so no result hangs on other rows, or on columns of other panels.
 
 // splitSet is the kernels that split, mapped.
 type splitSet struct{ rows, panels uintptr }
@@ -40,8 +40,7 @@ func newSplit(f x86.GemmFormat) func() (*splitSet, error) {
 	})
 }
 
-// oddTile is the tile for rows and panels with odd numbers, as wide as that for
-// parts.
+// oddTile is the tile for what is not multiplied by parts, as wide as that for them.
 func oddTile(f x86.GemmFormat) x86.GemmTile {
 	const rows = 14
 	return x86.GemmTile{Rows: rows, Vectors: x86.GemmTiles(x86.AVX512, f)[0].Vectors}
@@ -82,10 +81,14 @@ func SplitPays(f x86.GemmFormat, rows, cols, terms int, constant bool) bool {
 // splits tells whether operands are split.
 func (s *gemmStep) splits() bool { return s.tiles.Format.Splits() }
 
-// splitPanels splits packed panels.
-func (s *gemmStep) splitPanels(from, to unsafe.Pointer, values, panels int, odd *uint32) {
-	args := x86.SplitPanelsArgs{From: from, To: to, LDFrom: uintptr(4 * x86.PackedCols * values), LDTo: uintptr(s.tiles.Format.PanelBytes(values)),
-		Panels: uintptr(panels), Chunks: uintptr(values / x86.SplitValues), Odd: odd}
+// splitPanels splits packed panels of a block of k that hold so many columns.
+func (s *gemmStep) splitPanels(from, to unsafe.Pointer, kb, cols int, found *x86.Found) {
+	k0, k1 := s.kStart(kb), s.kStart(kb+1)
+	first, end := s.values(k0, k1)
+	panels := ceilDiv(cols, x86.PackedCols)
+	args := x86.SplitPanelsArgs{From: from, To: to, LDFrom: uintptr(4 * x86.PackedCols * (k1 - k0)), LDTo: uintptr(s.tiles.Format.PanelBytes(k1 - k0)),
+		Panels: uintptr(panels), Chunks: uintptr((k1 - k0) / x86.SplitValues), Found: found,
+		Values: uintptr(end - first), LastColumns: 1<<(cols-(panels-1)*x86.PackedCols) - 1}
 	jit.Call(s.kernel.split.panels, unsafe.Pointer(&args))
 }
 
@@ -96,35 +99,33 @@ func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int
 	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	defer s.atParts(w, k0, k1)
 	if s.packedB != nil {
-		w.noteOdd(s.oddOf(b.batch0, kb)[first:end])
+		w.note(s.foundOf(b.batch0, kb)[first:end])
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
 	}
 	i, missing := s.slot(w, t, b, kb)
-	parts, odd := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.odd[i*len(w.oddPanels):][:end-first]
+	parts, found := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.found[i*len(w.panels):][:end-first]
 	if missing && k0 < k1 {
-		panels, err := s.placeB(w, t, b, y, kb)
-		if err != nil {
+		if err := s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, s.slotBytes()); err != nil {
 			return nil, err
 		}
-		clear(odd)
-		s.splitPanels(panels, parts, k1-k0, end-first, &odd[0])
+		clear(found)
+		s.splitPanels(w.b, parts, kb, col1-col0, &found[0])
 	}
-	w.noteOdd(odd)
+	w.note(found)
 	return parts, nil
 }
 
-// noteOdd notes which panels of a block are odd.
-func (w *gemmWorker) noteOdd(panels []uint32) {
-	for i, odd := range panels {
-		w.oddPanels[i] |= odd
+// note takes in what the numbers of a block's panels are.
+func (w *gemmWorker) note(panels []x86.Found) {
+	for i, found := range panels {
+		w.panels[i] |= found
 	}
 }
 
-// oddOf is the words of a constant B's panels for a block of k: 1 for those with odd
-// numbers.
-func (s *gemmStep) oddOf(batch, kb int) []uint32 {
+// foundOf is what the numbers of a constant B's panels are in a block of k.
+func (s *gemmStep) foundOf(batch, kb int) []x86.Found {
 	panels := ceilDiv(s.cols, x86.PackedCols)
-	return s.oddB[(batch%s.packedBatches()*s.kBlocks+kb)*panels:][:panels]
+	return s.foundB[(batch%s.packedBatches()*s.kBlocks+kb)*panels:][:panels]
 }
 
 // atParts has the arguments say how the parts of B lie.
@@ -135,8 +136,8 @@ func (s *gemmStep) atParts(w *gemmWorker, k0, k1 int) {
 }
 
 // splitA splits rows r0 to r1 of X in steps k0 to k1 and points the arguments at
-// them; odd has a word for each.
-func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int, odd []uint32) error {
+// them; found has a word for each.
+func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int, found []x86.Found) error {
 	if k0 == k1 {
 		return nil
 	}
@@ -145,7 +146,7 @@ func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	if err != nil {
 		return err
 	}
-	args := x86.SplitRowsArgs{From: from, To: w.a, LDFrom: uintptr(pitch), LDTo: uintptr(4 * s.strideA), Rows: uintptr(r1 - r0), Odd: &odd[0]}
+	args := x86.SplitRowsArgs{From: from, To: w.a, LDFrom: uintptr(pitch), LDTo: uintptr(4 * s.strideA), Rows: uintptr(r1 - r0), Found: &found[0]}
 	args.SetWidth(end - first)
 	jit.Call(s.kernel.split.rows, unsafe.Pointer(&args))
 	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)

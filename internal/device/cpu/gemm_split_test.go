@@ -333,3 +333,54 @@ func testPartsRunAgain(t *testing.T, d, _ *Device) {
 		}
 	}
 }
+
+// Products stay as exact where magnitudes are uneven: where what is great in one
+// operand meets what is small in the other, or 0.
+func TestPartsUneven(t *testing.T) { eachSplit(t, testPartsUneven) }
+
+func testPartsUneven(t *testing.T, d, _ *Device) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	size := gemmSize{1, 70, 100, 300}
+	for name, draw := range map[string]func(x, y func(k int, scale float64)){
+		"great by 0":     func(x, y func(k int, scale float64)) { x(7, 0x1p45); y(7, 0) },
+		"0 by great":     func(x, y func(k int, scale float64)) { x(7, 0); y(7, 0x1p45) },
+		"great by small": func(x, y func(k int, scale float64)) { x(290, 0x1p40); y(290, 0x1p-31) },
+		"compensated": func(x, y func(k int, scale float64)) {
+			for k := range size.k {
+				scale := math.Exp2(math.Round(50*rng.Float64() - 25))
+				x(k, scale)
+				y(k, 1/scale)
+			}
+		},
+	} {
+		for _, weight := range []bool{true, false} {
+			test := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: weight}.build(rng)
+			x, y := floats(test.data[0]), floats(test.data[1])
+			for _, all := range [][]float32{x, y} {
+				for i := range all { // none is near 0 by chance
+					all[i] = float32(1+math.Abs(rng.NormFloat64())) * float32(1-2*rng.IntN(2))
+				}
+			}
+			draw(func(k int, scale float64) {
+				for r := range size.rows {
+					x[r*size.k+k] *= float32(scale)
+				}
+			}, func(k int, scale float64) {
+				for n := range size.cols {
+					y[k*size.cols+n] *= float32(scale)
+				}
+			})
+			for i, of := range [][]float32{x, y} {
+				for j, v := range of {
+					setFloat(test.data[i], j, v)
+				}
+			}
+			want, magnitude := exactly(x, y, size.rows, size.cols, size.k)
+			for i, v := range floats(test.run(t, d, compileSplit(t, d, test), 2, false)[2]) {
+				if lost := math.Abs(float64(v) - want[i]); lost > 0x1p-18*magnitude[i] {
+					t.Fatalf("%s, a weight %v: row %d, column %d is %g, want %g: off by 2^%.1f of the magnitudes", name, weight, i/size.cols, i%size.cols, v, want[i], math.Log2(lost/magnitude[i]))
+				}
+			}
+		}
+	}
+}

@@ -27,10 +27,10 @@ func sharedY(g *template.Gemm) bool {
 // pack is a constant operand in the order that tile kernels read, kept with
 // the buffers it was made from and shared by all programs.
 type pack struct {
-	once sync.Once
-	mem  *jit.Memory
-	odd  []uint32 // see gemmStep.oddOf
-	err  error
+	once  sync.Once
+	mem   *jit.Memory
+	found []x86.Found // see gemmStep.foundOf
+	err   error
 }
 
 // packLayout names what packing gives, up to the buffers it reads and the
@@ -146,7 +146,7 @@ func owners(from []*buffer) []*keep.Owner {
 }
 
 // packedY returns Y packed as a whole, if it is constant; else nil.
-func (s *gemmStep) packedY(r *binding) (*jit.Memory, []uint32, error) {
+func (s *gemmStep) packedY(r *binding) (*jit.Memory, []x86.Found, error) {
 	k := s.kernel
 	from, what := k.constY.key(r, &s.gemmPlan)
 	if len(from) == 0 {
@@ -157,7 +157,7 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, []uint32, error) {
 	made.once.Do(func() {
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
-			made.mem, made.odd, err = s.packAll(r)
+			made.mem, made.found, err = s.packAll(r)
 			return err
 		})
 	})
@@ -165,7 +165,7 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, []uint32, error) {
 		have.Drop() // another run may have the memory
 		return nil, nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
-	return made.mem, made.odd, nil
+	return made.mem, made.found, nil
 }
 
 // packedBatches is the number of different B among the products.
@@ -185,7 +185,7 @@ func (s *gemmStep) packedBatch(batch int) int {
 const packTask = 64 << 10
 
 // packAll packs Y with all workers, and splits it where operands are split.
-func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, odd []uint32, err error) {
+func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, found []x86.Found, err error) {
 	d, k := r.module.device, s.kernel
 	batches := s.packedBatches()
 	mem, err := d.memory(max(s.packedLen()*batches, 1))
@@ -201,7 +201,7 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, odd []uint32, err error) 
 	whole, spill := 0, (max(k.packY.spill, 64)+63)&^63 // what is still to be split, behind the spills
 	if s.splits() {
 		whole = 4 * perTask * s.maxK()
-		odd = make([]uint32, batches*s.kBlocks*ceilDiv(s.cols, x86.PackedCols))
+		found = make([]x86.Found, batches*s.kBlocks*ceilDiv(s.cols, x86.PackedCols))
 	}
 	spills, err := r.scratch(spill + whole)
 	if err != nil {
@@ -231,13 +231,13 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, odd []uint32, err error) 
 			return err
 		}
 		at0 := (batch*s.kBlocks+block)*ceilDiv(s.cols, x86.PackedCols) + first/x86.PackedCols
-		s.splitPanels(panels, unsafe.Add(mem.Pointer(), to), s.kStart(block+1)-s.kStart(block), ceilDiv(end-first, x86.PackedCols), &odd[at0])
+		s.splitPanels(panels, unsafe.Add(mem.Pointer(), to), block, end-first, &found[at0])
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return mem, odd, nil
+	return mem, found, nil
 }
 
 // packCols packs columns col0 to col1 of B, whole panels but for the last of

@@ -12,12 +12,13 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 //
 // An f16 has few exponents. So each block of k of a row of A, or of a column of B, is
 // multiplied beforehand by the power of two that brings its greatest number to
-// halvesTop, and sums are divided by both. Numbers down to 2^-27 of that one lose no
-// more than others; below, an error is at most 2^-50 of it. So a result is as exact as
-// one of f32 unless a small number of one operand meets the great ones of the other:
-// where the greatest of a row meets a number 2^-26 of the greatest of the column, or 0.
-// Rows and columns whose greatest number is not from HalvesLeast to HalvesMost, nor 0,
-// are odd, and not to be multiplied so.
+// halvesTop, and sums are divided by both. Numbers down to 2^-27 of that power lose no
+// more than others; those below, tiny ones, may lack 2^-50 of the greatest. That counts
+// only where the greatest meets a number that is small, by 2^-22 of the other operand's
+// greatest, or 0: else each tiny number adds at most 2^-28 of the product of the greatest
+// one to the error. So rows with tiny numbers are not multiplied so by columns with
+// small ones, nor the reverse, see Found. Rows and columns whose greatest number is not
+// from HalvesLeast to HalvesMost, nor 0, are odd.
 //
 // (The idea is that of "Recovering single precision accuracy from Tensor Cores while
 // surpassing the FP32 theoretical peak performance", Ootomo and Yokota, 2022.)
@@ -36,6 +37,8 @@ const (
 	halvesShift = 11 // of the second half
 	halvesTop   = 14 // exponent of the greatest number
 	halvesScale = 64
+	halvesTiny  = 27 // binary digits below the greatest number, from where halves lack some
+	halvesSmall = 22
 )
 
 // halvesOrder is the pairs of halves: the small ones on either side of the large, so
@@ -70,25 +73,41 @@ type halvesGen struct{ *splitGen }
 
 // Registers beside those of every such kernel.
 const (
-	hGreatest = asm.V(8)
-	hUnscale  = asm.V(26)
+	hGreatest  = asm.V(8)
+	hLeastOnes = asm.V(9)  // the least magnitudes, 0 among them
+	hLeastLess = asm.V(10) // the least beside 0, less one in the last place
+	hOne       = asm.V(25)
+	hUnscale   = asm.V(26)
 )
 
 func (g *halvesGen) constants() {
 	g.limits(HalvesLeast, HalvesMost)
 	g.Op(asm.VBROADCASTSS, hSplit, g.F32(1<<halvesShift))
+	g.Op(asm.VBROADCASTSS, hOne, g.U32(1))
 }
 
-// greater has hGreatest take in the numbers of x; t is changed.
-func (g *halvesGen) greater(x, t asm.V) {
-	g.Op(asm.VPANDD, t, x, hMagnitude)
-	g.Op(asm.VPMAXUD, hGreatest, hGreatest, t)
+// start begins to look at numbers.
+func (g *halvesGen) start() {
+	g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
+	for _, least := range []asm.V{hLeastOnes, hLeastLess} {
+		g.Op(asm.VPTERNLOGD, least, least, least, asm.Imm(0xFF)) // all ones
+	}
 }
 
-// scales makes hScale, and hUnscale, its inverse, of hGreatest by its exponent.
-func (g *halvesGen) scales() {
+// look takes in the numbers of x, which is changed; those are there that mask has.
+func (g *halvesGen) look(x, t asm.V, mask ...asm.Arg) {
+	g.Op(asm.VPANDD, x, x, hMagnitude)
+	g.Op(asm.VPMAXUD, hGreatest, hGreatest, x)
+	g.Op(asm.VPSUBD, t, x, hOne)
+	g.Op(asm.VPMINUD, append([]asm.Arg{hLeastOnes, hLeastOnes, x}, mask...)...)
+	g.Op(asm.VPMINUD, hLeastLess, hLeastLess, t)
+}
+
+// scales makes hScale, and hUnscale, its inverse, of hGreatest by its exponent, and
+// reports what was found in the lanes that count.
+func (g *halvesGen) scales(lanes ...asm.Arg) {
 	const mantissa, bias = 23, 127
-	const t, exponents = asm.V(0), asm.V(2)
+	const t, exponents, limit = asm.V(0), asm.V(2), asm.V(4)
 	g.check(hGreatest, t)
 	g.Op(asm.VPMAXUD, t, hGreatest, hLeast)
 	g.Op(asm.VBROADCASTSS, exponents, g.U32(0xFF<<mantissa))
@@ -97,6 +116,20 @@ func (g *halvesGen) scales() {
 	g.Op(asm.VPSUBD, hScale, hScale, t)
 	g.Op(asm.VBROADCASTSS, exponents, g.U32(halvesTop<<mantissa))
 	g.Op(asm.VPSUBD, hUnscale, t, exponents)
+	for _, f := range []struct {
+		what   Found
+		least  asm.V
+		digits uint32
+	}{{FoundSmall, hLeastOnes, halvesSmall}, {FoundTiny, hLeastLess, halvesTiny}} {
+		found := asm.K(2)
+		g.Op(asm.VBROADCASTSS, limit, g.U32(f.digits<<mantissa))
+		g.Op(asm.VPSUBD, limit, t, limit)
+		if f.what == FoundTiny {
+			g.Op(asm.VPSUBD, limit, limit, hOne)
+		}
+		g.Op(asm.VPCMPUD, append([]asm.Arg{found, f.least, limit, asm.IntLT}, lanes...)...)
+		g.report(f.what, found)
+	}
 }
 
 // halve takes a scaled x apart: its halves come to the lower 256 bits of first and
@@ -132,19 +165,23 @@ func (g *halvesGen) rows() {
 	g.constants()
 	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
 	g.each(func() {
-		g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
-		g.chunks(func(load func(to asm.V, half int)) {
+		g.start()
+		g.chunks(func(load func(to asm.V, half int), rest bool) {
 			for half := range 2 {
 				i := asm.V(half)
 				load(x+i, half)
-				g.greater(x+i, x+i)
+				var there []asm.Arg
+				if rest {
+					there = append(there, asm.Mask(asm.K(4+half)))
+				}
+				g.look(x+i, first+i, there...)
 			}
 			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
 		})
 		g.spread()
 		g.scales()
 		g.toStart()
-		g.chunks(func(load func(to asm.V, half int)) {
+		g.chunks(func(load func(to asm.V, half int), _ bool) {
 			for half := range 2 {
 				i := asm.V(half)
 				load(x+i, half)
@@ -163,46 +200,48 @@ func (g *halvesGen) rows() {
 // panels: of a chunk the tile of first halves, two successive k to a lane, then that
 // of second ones; behind all chunks what to multiply the sums of each column by.
 func (g *halvesGen) panels() {
-	g.begin(splitOddB)
+	g.begin(splitFoundB)
 	g.constants()
 	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
-	pairs := func(load func()) {
+	columns := asm.K(6)
+	g.each(func() {
+		g.start()
+		g.Op(asm.MOV, hPair, asm.Ptr(gArgs, splitValues))
+		value := g.Here()
+		g.Op(asm.VMOVUPS, x, asm.Ptr(hFrom, 0))
+		g.look(x, first)
+		g.Op(asm.ADD, hFrom, asm.Imm(4*PackedCols))
+		g.Op(asm.SUB, hPair, asm.Imm(1))
+		g.J(asm.NE, value)
+		last := g.NewLabel()
+		g.Op(asm.KXNORW, columns, columns, columns)
+		g.Op(asm.CMP, hCount, asm.Imm(1))
+		g.J(asm.NE, last)
+		g.Op(asm.KMOVW, columns, asm.Ptr(gArgs, splitLast))
+		g.Bind(last)
+		g.scales(asm.Mask(columns))
+		g.toStart()
+		chunk := g.Here()
 		g.Op(asm.MOV, hPair, asm.Imm(GemmChunk))
 		pair := g.Here()
 		for k := range 2 {
 			g.Op(asm.VMOVUPS, x+asm.V(k), asm.Ptr(hFrom, 4*PackedCols*k))
 		}
-		load()
+		for k := range asm.V(2) {
+			g.Op(asm.VMULPS, x+k, x+k, hScale)
+			g.halve(x+k, first+k, second+k)
+		}
+		for n, half := range []asm.V{first, second} {
+			g.Op(asm.VPMOVZXWD, half, half)
+			g.Op(asm.VPMOVZXWD, half+1, half+1)
+			g.Op(asm.VPSLLD, half+1, half+1, asm.Imm(16))
+			g.Op(asm.VPORD, half, half, half+1)
+			g.Op(asm.VMOVUPS, asm.Ptr(hTo, n*64*GemmChunk), half)
+		}
+		g.Op(asm.ADD, hTo, asm.Imm(64))
 		g.Op(asm.ADD, hFrom, asm.Imm(2*4*PackedCols))
 		g.Op(asm.SUB, hPair, asm.Imm(1))
 		g.J(asm.NE, pair)
-	}
-	g.each(func() {
-		g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
-		chunk := g.Here()
-		pairs(func() {
-			g.greater(x, x)
-			g.greater(x+1, x+1)
-		})
-		g.Op(asm.SUB, hLeft, asm.Imm(1))
-		g.J(asm.NE, chunk)
-		g.scales()
-		g.toStart()
-		chunk = g.Here()
-		pairs(func() {
-			for k := range asm.V(2) {
-				g.Op(asm.VMULPS, x+k, x+k, hScale)
-				g.halve(x+k, first+k, second+k)
-			}
-			for n, half := range []asm.V{first, second} {
-				g.Op(asm.VPMOVZXWD, half, half)
-				g.Op(asm.VPMOVZXWD, half+1, half+1)
-				g.Op(asm.VPSLLD, half+1, half+1, asm.Imm(16))
-				g.Op(asm.VPORD, half, half, half+1)
-				g.Op(asm.VMOVUPS, asm.Ptr(hTo, n*64*GemmChunk), half)
-			}
-			g.Op(asm.ADD, hTo, asm.Imm(64))
-		})
 		g.Op(asm.ADD, hTo, asm.Imm((halves-1)*64*GemmChunk))
 		g.Op(asm.SUB, hLeft, asm.Imm(1))
 		g.J(asm.NE, chunk)

@@ -2,7 +2,6 @@ package x86
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,9 +11,10 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-// halvesRow draws the numbers of a row or column: around some power of two, some of
-// them far smaller, some rows all 0; and whether it is odd, by one of its numbers.
-func halvesRow(rng *rand.Rand, n int) (x []float32, odd bool) {
+// halvesRow draws the numbers of a row or column: around some power of two, and unless
+// it is even some of them far smaller, some rows all 0; and whether it is odd, by one of
+// its numbers.
+func halvesRow(rng *rand.Rand, n int, even bool) (x []float32, odd bool) {
 	x = make([]float32, n)
 	least, most := math.Log2(HalvesLeast)+5, math.Log2(HalvesMost)-5 // numbers are drawn within 2^5 of it
 	size := math.Exp2(math.Round(least + (most-least)*rng.Float64()))
@@ -28,7 +28,13 @@ func halvesRow(rng *rand.Rand, n int) (x []float32, odd bool) {
 		case 2:
 			v = math.Copysign(size, v) // the digit that counts
 		}
+		if even {
+			v = size * (1 + 30*rng.Float64()) * float64(1-2*rng.IntN(2))
+		}
 		x[i] = float32(v)
+	}
+	if even {
+		return x, false
 	}
 	switch rng.IntN(7) {
 	case 0:
@@ -48,6 +54,25 @@ func halvesRow(rng *rand.Rand, n int) (x []float32, odd bool) {
 		x[rng.IntN(n)] = []float32{HalvesLeast, -HalvesLeast, HalvesMost}[rng.IntN(3)]
 	}
 	return x, odd
+}
+
+// foundIn is what the numbers of a row or column are, if they are not odd.
+func foundIn(x []float32) (found Found) {
+	greatest := 0.0
+	for _, v := range x {
+		greatest = max(greatest, math.Abs(float64(v)))
+	}
+	_, exp := math.Frexp(max(greatest, HalvesLeast))
+	for _, v := range x {
+		least := math.Abs(float64(v))
+		if least < math.Ldexp(0.5, exp-halvesSmall) {
+			found |= FoundSmall
+		}
+		if least > 0 && least < math.Ldexp(0.5, exp-halvesTiny) {
+			found |= FoundTiny
+		}
+	}
+	return found
 }
 
 // wantHalves compares halves, and what sums are to be multiplied by, with those of the
@@ -99,22 +124,22 @@ func TestHalvesRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, odd, want := unsafe.Slice((*float32)(from.Pointer()), rows*width), make([]uint32, rows), make([]uint32, rows)
+		x, odd, want := unsafe.Slice((*float32)(from.Pointer()), rows*width), make([]Found, rows), make([]Found, rows)
 		for r := range rows {
-			row, is := halvesRow(rng, width)
+			row, is := halvesRow(rng, width, rng.IntN(3) == 0)
 			copy(x[r*width:], row)
-			if is {
-				want[r] = 1
+			if want[r] = foundIn(row); is {
+				want[r] = FoundOdd
 			}
 		}
-		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(size), Rows: uintptr(rows), Odd: &odd[0]}
+		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(size), Rows: uintptr(rows), Found: &odd[0]}
 		args.SetWidth(width)
 		jit.Call(code.Entry(k.Rows), unsafe.Pointer(&args))
-		if fmt.Sprint(odd) != fmt.Sprint(want) {
-			t.Fatalf("odd rows of %v are %v, want %v", x, odd, want)
-		}
 		for r := range rows {
-			if want[r] > 0 {
+			if odd[r]&FoundOdd != want[r]&FoundOdd || want[r]&FoundOdd == 0 && odd[r] != want[r] {
+				t.Fatalf("row %v is %v, want %v", x[r*width:][:width], odd[r], want[r])
+			}
+			if want[r]&FoundOdd != 0 {
 				continue
 			}
 			row := to.Bytes()[r*size:][:size]
@@ -138,33 +163,37 @@ func TestHalvesPanels(t *testing.T) {
 	for range 100 {
 		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
 		steps := chunks * SplitValues
+		values, lastCols := steps-rng.IntN(SplitValues), 1+rng.IntN(PackedCols) // behind them there are zeros
 		size := GemmAMXHalves.PanelBytes(steps)
 		columns := make([][]float32, panels*PackedCols)
 		x, to := make([]float32, panels*steps*PackedCols), make([]byte, panels*size)
-		odd, want := make([]uint32, panels), make([]uint32, panels)
+		odd, want := make([]Found, panels), make([]Found, panels)
+		even := rng.IntN(3) == 0
 		for c := range columns {
-			is := true
+			columns[c] = make([]float32, values)
+			if c >= (panels-1)*PackedCols+lastCols {
+				continue
+			}
+			var is bool
+			columns[c], is = halvesRow(rng, values, even)
 			for is && rng.IntN(20) > 0 { // few, as one makes its panel odd
-				columns[c], is = halvesRow(rng, steps)
+				columns[c], is = halvesRow(rng, values, even)
 			}
-			if columns[c] == nil {
-				columns[c], is = halvesRow(rng, steps)
-			}
-			if is {
-				want[c/PackedCols] = 1
+			if want[c/PackedCols] |= foundIn(columns[c]); is {
+				want[c/PackedCols] |= FoundOdd
 			}
 			for i, v := range columns[c] {
 				x[(c/PackedCols*steps+i)*PackedCols+c%PackedCols] = v
 			}
 		}
-		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(size), Panels: uintptr(panels), Chunks: uintptr(chunks), Odd: &odd[0]}
+		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(size), Panels: uintptr(panels), Chunks: uintptr(chunks), Found: &odd[0], Values: uintptr(values), LastColumns: 1<<lastCols - 1}
 		jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
-		if fmt.Sprint(odd) != fmt.Sprint(want) {
-			t.Fatalf("odd panels are %v, want %v", odd, want)
-		}
 		for c, column := range columns {
 			p, lane := c/PackedCols, c%PackedCols
-			if want[p] > 0 {
+			if odd[p]&FoundOdd != want[p]&FoundOdd || want[p]&FoundOdd == 0 && odd[p] != want[p] {
+				t.Fatalf("panel %d is %v, want %v", p, odd[p], want[p])
+			}
+			if want[p]&FoundOdd != 0 {
 				continue
 			}
 			panel := to[p*size:][:size]

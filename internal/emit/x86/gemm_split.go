@@ -54,15 +54,15 @@ func (f GemmFormat) order() [][2]int {
 
 // SplitRowsArgs is what the kernel that splits rows of A gets in RDI: Rows rows of
 // Chunks whole chunks each, at least 1 row, and if Rest is not 0 one more of which
-// the first numbers, whose bits it has, are there, and the others are 0. Odd has a
-// word for each row: it is set to 1 where a number is odd, else left as it is.
+// the first numbers, whose bits it has, are there, and the others are 0. Found has a
+// word for each row, which takes in what its numbers are.
 type SplitRowsArgs struct {
 	From, To     unsafe.Pointer
 	LDFrom, LDTo uintptr // bytes from row to row
 	Rows         uintptr
 	Chunks       uintptr
 	Rest         [2]uint32 // of the first 16 numbers, of the others
-	Odd          *uint32
+	Found        *Found
 }
 
 // SetWidth sets the numbers of a row.
@@ -74,12 +74,31 @@ func (a *SplitRowsArgs) SetWidth(n int) {
 }
 
 // SplitPanelsArgs is what the kernel that splits packed panels of B, of PackedCols
-// columns, gets in RDI: Panels panels of Chunks chunks, at least 1 each.
+// columns, gets in RDI: Panels panels of Chunks chunks, at least 1 each. Values of the
+// steps are there, at least 1, and columns of the last panel; what fills them up does
+// not count.
 type SplitPanelsArgs struct {
 	From, To       unsafe.Pointer
 	LDFrom, LDTo   uintptr // bytes from panel to panel
 	Panels, Chunks uintptr
-	Odd            *uint32 // of each panel, as of rows
+	Found          *Found // of each panel, as of rows
+	Values         uintptr
+	LastColumns    uintptr // bits
+}
+
+// Found is what the numbers of a row, or of a panel's columns, are.
+type Found uint32
+
+const (
+	FoundOdd   Found = 1 << iota // some do not fit the format
+	FoundTiny                    // halves: some, not 0, are so small beside the greatest that they lose digits
+	FoundSmall                   // halves: some are small, or 0
+)
+
+// Apart tells whether a row and a column are not to be multiplied by parts. What tiny
+// numbers lose counts where the great ones beside them meet small numbers.
+func (f Found) Apart(column Found) bool {
+	return (f|column)&FoundOdd != 0 || f&FoundTiny != 0 && column&FoundSmall != 0 || f&FoundSmall != 0 && column&FoundTiny != 0
 }
 
 // Offsets of both; a test compares.
@@ -91,8 +110,10 @@ const (
 	splitCount  = 32 // rows, panels
 	splitChunks = 40
 	splitRest   = 48
-	splitOddA   = 56
-	splitOddB   = 48
+	splitFoundA = 56
+	splitFoundB = 48
+	splitValues = 56
+	splitLast   = 64
 )
 
 // SplitKernels are the offsets of the two kernels in Code.
@@ -141,7 +162,7 @@ const (
 	hTo    = asm.RDX
 	hLeft  = asm.RCX // chunks
 	hCount = asm.R8
-	hOdd   = asm.R9
+	hWords = asm.R9
 	hRowF  = asm.R10
 	hRowT  = asm.R11
 	hPair  = asm.RAX
@@ -178,30 +199,29 @@ func (g *splitGen) check(x, t asm.V) {
 	g.Op(asm.KORW, hFound, hFound, asm.K(2))
 }
 
-// report sets the word at hOdd where a number was odd, and goes on to the next.
-func (g *splitGen) report() {
+// report adds to the word at hWords what was found.
+func (g *splitGen) report(what Found, lanes asm.K) {
 	none := g.NewLabel()
-	g.Op(asm.KORTESTW, hFound, hFound)
+	g.Op(asm.KORTESTW, lanes, lanes)
 	g.J(asm.EQ, none)
-	g.Op(asm.MOV, hPair.R32(), asm.Imm(1))
-	g.Op(asm.MOV, asm.Ptr(hOdd, 0), hPair.R32())
+	g.Op(asm.MOV, hPair.R32(), asm.Imm(int(what)))
+	g.Op(asm.OR, asm.Ptr(hWords, 0), hPair.R32())
 	g.Bind(none)
-	g.Op(asm.ADD, hOdd, asm.Imm(4))
 }
 
 // begin loads the arguments that both have.
-func (g *splitGen) begin(odd int) {
+func (g *splitGen) begin(found int) {
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{hRowF, splitFrom}, {hRowT, splitTo}, {hCount, splitCount}, {hOdd, odd}} {
+	}{{hRowF, splitFrom}, {hRowT, splitTo}, {hCount, splitCount}, {hWords, found}} {
 		g.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
 }
 
 // beginRows is begin for rows.
 func (g *splitGen) beginRows() {
-	g.begin(splitOddA)
+	g.begin(splitFoundA)
 	g.Op(asm.KMOVW, asm.K(4), asm.Ptr(gArgs, splitRest))
 	g.Op(asm.KMOVW, asm.K(5), asm.Ptr(gArgs, splitRest+4))
 }
@@ -213,7 +233,8 @@ func (g *splitGen) each(body func()) {
 	g.toStart()
 	g.Op(asm.KXORW, hFound, hFound, hFound)
 	body()
-	g.report()
+	g.report(FoundOdd, hFound)
+	g.Op(asm.ADD, hWords, asm.Imm(4))
 	g.Op(asm.ADD, hRowF, asm.Ptr(gArgs, splitLDFrom))
 	g.Op(asm.ADD, hRowT, asm.Ptr(gArgs, splitLDTo))
 	g.Op(asm.SUB, hCount, asm.Imm(1))
@@ -227,18 +248,19 @@ func (g *splitGen) toStart() {
 }
 
 // chunks calls f for the whole chunks of a row and for what is left behind them:
-// load reads half of one, with zeros for what is not there.
-func (g *splitGen) chunks(f func(load func(to asm.V, half int))) {
+// load reads half of one, with zeros for what is not there, of which K(4+half) has the
+// bits where rest is set.
+func (g *splitGen) chunks(f func(load func(to asm.V, half int), rest bool)) {
 	rest, done := g.NewLabel(), g.NewLabel()
 	g.Op(asm.TEST, hLeft, hLeft)
 	g.J(asm.EQ, rest)
 	again := g.Here()
-	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half)) })
+	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half)) }, false)
 	g.Op(asm.SUB, hLeft, asm.Imm(1))
 	g.J(asm.NE, again)
 	g.Bind(rest)
 	g.Op(asm.KORTESTW, asm.K(4), asm.K(4))
 	g.J(asm.EQ, done)
-	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half), asm.MaskZ(asm.K(4+half))) })
+	f(func(to asm.V, half int) { g.Op(asm.VMOVUPS, to, asm.Ptr(hFrom, 64*half), asm.MaskZ(asm.K(4+half))) }, true)
 	g.Bind(done)
 }

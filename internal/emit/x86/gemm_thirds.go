@@ -62,7 +62,7 @@ func (g *thirdsGen) split(x, first, second, t asm.V) {
 func (g *thirdsGen) rows() {
 	g.beginRows()
 	g.constants()
-	chunk := func(load func(to asm.V, half int)) {
+	chunk := func(load func(to asm.V, half int), _ bool) {
 		const x, first, second, t = asm.V(0), asm.V(2), asm.V(4), asm.V(6)
 		for half := range 2 {
 			i := asm.V(half)
@@ -84,7 +84,7 @@ func (g *thirdsGen) rows() {
 // panels: of a chunk the tile of first thirds, two successive k to a lane, then
 // that of second ones, then the last.
 func (g *thirdsGen) panels() {
-	g.begin(splitOddB)
+	g.begin(splitFoundB)
 	g.constants()
 	g.each(func() {
 		chunk := g.Here()

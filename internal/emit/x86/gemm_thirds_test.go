@@ -17,9 +17,9 @@ func TestSplitArgs(t *testing.T) {
 	var b SplitPanelsArgs
 	for name, at := range map[string][2]uintptr{
 		"From": {unsafe.Offsetof(a.From), splitFrom}, "To": {unsafe.Offsetof(a.To), splitTo}, "LDFrom": {unsafe.Offsetof(a.LDFrom), splitLDFrom}, "LDTo": {unsafe.Offsetof(a.LDTo), splitLDTo},
-		"Rows": {unsafe.Offsetof(a.Rows), splitCount}, "Chunks": {unsafe.Offsetof(a.Chunks), splitChunks}, "Rest": {unsafe.Offsetof(a.Rest), splitRest}, "Odd": {unsafe.Offsetof(a.Odd), splitOddA},
+		"Rows": {unsafe.Offsetof(a.Rows), splitCount}, "Chunks": {unsafe.Offsetof(a.Chunks), splitChunks}, "Rest": {unsafe.Offsetof(a.Rest), splitRest}, "Found": {unsafe.Offsetof(a.Found), splitFoundA},
 		"panels' From": {unsafe.Offsetof(b.From), splitFrom}, "panels' To": {unsafe.Offsetof(b.To), splitTo}, "panels' LDFrom": {unsafe.Offsetof(b.LDFrom), splitLDFrom}, "panels' LDTo": {unsafe.Offsetof(b.LDTo), splitLDTo},
-		"Panels": {unsafe.Offsetof(b.Panels), splitCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), splitChunks}, "panels' Odd": {unsafe.Offsetof(b.Odd), splitOddB},
+		"Panels": {unsafe.Offsetof(b.Panels), splitCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), splitChunks}, "panels' Found": {unsafe.Offsetof(b.Found), splitFoundB}, "Values": {unsafe.Offsetof(b.Values), splitValues}, "LastColumns": {unsafe.Offsetof(b.LastColumns), splitLast},
 	} {
 		if at[0] != at[1] {
 			t.Errorf("%s is at %d, the code looks at %d", name, at[0], at[1])
@@ -110,7 +110,7 @@ func TestThirdsRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, odd, want := unsafe.Slice((*float32)(from.Pointer()), rows*width), make([]uint32, rows), make([]uint32, rows)
+		x, odd, want := unsafe.Slice((*float32)(from.Pointer()), rows*width), make([]Found, rows), make([]Found, rows)
 		for i := range x {
 			x[i] = thirdsNumber(rng)
 		}
@@ -121,7 +121,7 @@ func TestThirdsRows(t *testing.T) {
 				want[r] = 1
 			}
 		}
-		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(64 * thirds * chunks), Rows: uintptr(rows), Odd: &odd[0]}
+		args := SplitRowsArgs{From: from.Pointer(), To: to.Pointer(), LDFrom: uintptr(4 * width), LDTo: uintptr(64 * thirds * chunks), Rows: uintptr(rows), Found: &odd[0]}
 		args.SetWidth(width)
 		jit.Call(code.Entry(k.Rows), unsafe.Pointer(&args))
 		for r := range rows {
@@ -157,7 +157,7 @@ func TestThirdsPanels(t *testing.T) {
 		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
 		steps := chunks * SplitValues
 		x, to := make([]float32, panels*steps*PackedCols), make([]byte, panels*chunks*thirds*64*GemmChunk)
-		odd, want := make([]uint32, panels), make([]uint32, panels)
+		odd, want := make([]Found, panels), make([]Found, panels)
 		for i := range x {
 			x[i] = thirdsNumber(rng)
 		}
@@ -168,7 +168,7 @@ func TestThirdsPanels(t *testing.T) {
 				want[p] = 1
 			}
 		}
-		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(len(to) / panels), Panels: uintptr(panels), Chunks: uintptr(chunks), Odd: &odd[0]}
+		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(len(to) / panels), Panels: uintptr(panels), Chunks: uintptr(chunks), Found: &odd[0]}
 		jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
 		if fmt.Sprint(odd) != fmt.Sprint(want) {
 			t.Fatalf("odd panels are %v, want %v", odd, want)
