@@ -84,8 +84,9 @@ const (
 
 	minTaskWork    = 1_500_000 // steps of results, about 25 microseconds
 	tasksPerThread = 8
-	memoryRows     = 8  // with fewer rows, reading B takes longer than multiplying
-	splitRows      = 48 // rows that make up for reading B again
+	memoryRows     = 8   // with fewer rows, reading B takes longer than multiplying
+	splitRows      = 48  // rows that make up for reading B again
+	partsTask      = 192 // the same where operands are split, as multiplying is faster
 )
 
 // planGemm cuts a product for a number of workers. ownB tells that each task
@@ -122,6 +123,9 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		return
 	}
 	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
+	if p.splits() {
+		minRows = ceilDiv(partsTask*p.rowPanels, p.rows)
+	}
 	if ownB && want > 1 {
 		p.cParts = p.ownParts(min(p.panels, ceilDiv(workers, p.batch)))
 	}
