@@ -118,10 +118,9 @@ func OpenWith(name string, o DeviceOptions) (*Device, error) {
 
 // CPUOptions configure a device on the processor.
 type CPUOptions struct {
-	// ISA is "amx", "avx512", "avx2", "neon" or "generic"; "" is the best that the processor
-	// and the operating system have. "amx-fp16" is "amx" with products of f32 twice as fast,
-	// whose errors are relative to the greatest numbers of a row and a column: see
-	// docs/precision.md. Some hypervisors hide it: it is tried.
+	// ISA is "amx-fp16", "amx", "avx512", "avx2", "neon" or "generic"; "" is the best that
+	// the processor and the operating system have. Some hypervisors hide that a processor
+	// has AMX-FP16: asked for by name, it is tried.
 	ISA     string
 	Threads int // a run uses at most so many; 0: GOMAXPROCS at the time
 }

@@ -42,11 +42,13 @@ const (
 	Generic = "generic" // Go code
 )
 
-// ISAs lists the instruction sets that this process can use, the widest first, but for
-// those that are only taken if asked for.
+// ISAs lists the instruction sets that this process can use, the widest first.
 func ISAs() []string {
 	var all []string
 	if host := cpuid.Host(); jit.Available() {
+		if host.HasAMX() && host.AMXFP16 {
+			all = append(all, AMXFP16)
+		}
 		if host.HasAMX() {
 			all = append(all, AMX)
 		}

@@ -161,10 +161,8 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 // SINTER_CPU, and of them those asked for.
 func (a *app) benchISAs(asked []string) ([]string, error) {
 	all := bench.ISAs()
-	if a.settings.isa == bench.AMXFP16 || slices.Contains(asked, bench.AMXFP16) {
-		if host := cpuid.Host(); host.HasAMX() && (host.AMXFP16 || cpuid.HidesAMXFP16()) {
-			all = slices.Insert(all, 0, bench.AMXFP16)
-		}
+	if hidden := a.settings.isa == bench.AMXFP16 || slices.Contains(asked, bench.AMXFP16); hidden && cpuid.HidesAMXFP16() {
+		all = slices.Insert(all, 0, bench.AMXFP16)
 	}
 	if top := a.settings.isa; top != "" {
 		at := slices.Index(all, top)

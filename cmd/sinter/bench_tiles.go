@@ -41,7 +41,7 @@ func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype stri
 	host := cpuid.Host()
 	core := x86.CoreOf(&host, target)
 	format := bench.Format(isa, dtype)
-	if format.Splits() && !cpu.SplitPays(format, s.m, s.n, s.k, true) {
+	if format.Splits() && !cpu.SplitPays(format, s.m, s.m, s.n, s.k, true) {
 		format = x86.GemmF32
 	}
 	tiles := x86.GemmTiles(target, format)

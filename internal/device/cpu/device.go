@@ -28,7 +28,7 @@ const (
 	AVX512
 	NEON
 	AMX     // AVX512, with products of bf16, of bytes and, where it pays, of f32 by tiles
-	AMXFP16 // AMX, with products of f32 as f16: never the best, as it takes the place of f32 for most data, not for all
+	AMXFP16 // AMX, with products of f32 as f16; if asked for, also where CPUID hides them
 )
 
 var isaNames = [...]string{"best", "generic", "avx2", "avx512", "neon", "amx", "amx-fp16"}
@@ -110,7 +110,7 @@ func instructionSets(host *cpuid.CPU) []ISA {
 	switch {
 	case !jit.Available():
 	case host.HasAMX() && host.AMXFP16:
-		return []ISA{AMX, AMXFP16, AVX512, AVX2, Generic}
+		return []ISA{AMXFP16, AMX, AVX512, AVX2, Generic}
 	case host.HasAMX():
 		return []ISA{AMX, AVX512, AVX2, Generic}
 	case host.HasAVX512():

@@ -48,7 +48,7 @@ func oddTile(f x86.GemmFormat) x86.GemmTile {
 
 // Products in parts have at least so many terms and columns, and in every run so
 // many rows: fewer do not repay splitting the other operand. If that is constant, and
-// in halves no larger than before, rows do not matter.
+// in halves no larger than before, it is enough that a run may have so many.
 const (
 	partsTerms = 96
 	partsRows  = 64
@@ -59,23 +59,27 @@ const (
 func (d *Device) splitFormat(g *template.Gemm) (f x86.GemmFormat, ok bool) {
 	k, fixedK := g.K.Const()
 	cols, fixedCols := g.Cols.Const()
-	rows, _ := g.Rows.Bounds()
+	least, most := g.Rows.Bounds()
 	if g.DType != ir.F32 || !fixedK || !fixedCols {
 		return 0, false
 	}
 	for _, f := range []x86.GemmFormat{x86.GemmAMXHalves, x86.GemmAMXThirds} {
-		if x86.HasGemm(d.target(), f, &d.has) && SplitPays(f, int(rows), cols, k, newConstY(g, "") != nil) {
+		if x86.HasGemm(d.target(), f, &d.has) && SplitPays(f, int(least), int(min(most, partsRows)), cols, k, newConstY(g, "") != nil) {
 			return f, true
 		}
 	}
 	return 0, false
 }
 
-// SplitPays tells whether a product of f32 of at least so many rows is in a format
-// that splits, where that is there and columns and terms never change: with a constant
-// right operand, or one that may change from run to run.
-func SplitPays(f x86.GemmFormat, rows, cols, terms int, constant bool) bool {
-	return terms >= partsTerms && cols >= partsTerms && (rows >= partsRows || constant && f == x86.GemmAMXHalves)
+// SplitPays tells whether a product of f32 of least to most rows is in a format that
+// splits, where that is there and columns and terms never change: with a constant right
+// operand, or one that may change from run to run.
+func SplitPays(f x86.GemmFormat, least, most, cols, terms int, constant bool) bool {
+	rows := least
+	if constant && f == x86.GemmAMXHalves {
+		rows = most
+	}
+	return terms >= partsTerms && cols >= partsTerms && rows >= partsRows
 }
 
 // splits tells whether operands are split.
