@@ -21,15 +21,68 @@ func someApart(rows, panels []x86.Found) bool {
 	return row.Apart(panel)
 }
 
-// apart is a block, for the last block of k of a row panel, of which some rows and
-// columns go apart: as f32, the others by AMX.
-func (s *gemmStep) apart(w *gemmWorker, b area, at addresses, r0, r1, k0, k1 int, rows []x86.Found) error {
+// apart is a row panel of a block, for the last block of k, of which some rows and
+// columns go apart: as f32, the others by AMX. Where unfinished sums lie aside whole
+// tiles are computed, and only the rows that do not go apart are finished; the others
+// follow when all row panels are done, so that B is packed once for them.
+func (s *gemmStep) apart(w *gemmWorker, b area, at addresses, panel, k0, k1 int, rows []x86.Found) error {
 	byTiles := w.args
 	defer func() { w.args = byTiles }() // goes on so
-	if s.kBlocks > 1 && s.kernel.handsOver() {
-		return s.apartAside(w, b, at, r0, r1, rows)
+	if s.kBlocks == 1 || !s.kernel.handsOver() {
+		return s.apartAtOnce(w, b, at, s.row(panel), k0, k1, rows)
 	}
-	return s.apartAtOnce(w, b, at, r0, r1, k0, k1, rows)
+	w.later = true
+	w.args.Finish.Entry = 0
+	s.tiles.run(&w.args, 1, len(rows), min(b.col1*s.width, s.cols)-b.col0*s.width)
+	return s.finishApart(w, b, at, s.row(panel), rows, false)
+}
+
+// apartLater computes the rows of a block that go apart, with some between them, and
+// finishes them.
+func (s *gemmStep) apartLater(w *gemmWorker, b area, at addresses) error {
+	each := func(f func(r0 int, rows []x86.Found) error) error {
+		for i := b.row0; i < b.row1; i++ {
+			r0 := s.row(i)
+			rows := w.rows[(i-b.row0)*s.tiles.Tile.Rows:][:s.row(i+1)-r0]
+			if !someApart(rows, w.panels) {
+				continue
+			}
+			if err := f(r0, rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for kb := range s.kBlocks {
+		if err := each(func(r0 int, rows []x86.Found) error {
+			return s.stretches(w, b, rows, func(apart []bool, c0, c1 int) error {
+				return eachTile(apart, s.kernel.odd.Tile.Rows, func(from, to int) error {
+					return s.tileAsF32(w, b, at, kb, r0, r0+from, r0+to, c0, c1, false)
+				})
+			})
+		}); err != nil {
+			return err
+		}
+	}
+	return each(func(r0 int, rows []x86.Found) error { return s.finishApart(w, b, at, r0, rows, true) })
+}
+
+// finishApart hands over the sums of a row panel's rows that go apart, or of the others.
+func (s *gemmStep) finishApart(w *gemmWorker, b area, at addresses, r0 int, rows []x86.Found, want bool) error {
+	most := s.kernel.odd.Tile.Rows
+	return s.stretches(w, b, rows, func(apart []bool, c0, c1 int) error {
+		return eachRun(apart, func(from, to int, is bool) error {
+			for r := from; r < to && is == want; r += most {
+				height := min(most, to-r)
+				s.placeFinish(w, b.batch0, true)
+				s.placeTile(w, b, at, r0, r0+r, height, c0)
+				w.args.SetK(0)
+				w.args.Continue = 1
+				s.kernel.odd.run(&w.args, 1, height, c1-c0)
+			}
+			return nil
+		})
+	})
 }
 
 // stretches calls f for each stretch of columns c0 to c1 of a block whose panels are
@@ -60,56 +113,8 @@ func (s *gemmStep) stretches(w *gemmWorker, b area, rows []x86.Found, f func(apa
 	return nil
 }
 
-// apartAside is apart where unfinished sums lie aside: each way computes whole tiles,
-// with rows between those it is for, and only the rows of each are finished by it.
-func (s *gemmStep) apartAside(w *gemmWorker, b area, at addresses, r0, r1 int, rows []x86.Found) error {
-	most := s.kernel.odd.Tile.Rows
-	w.args.Finish.Entry = 0
-	s.tiles.run(&w.args, 1, r1-r0, min(b.col1*s.width, s.cols)-b.col0*s.width)
-	// finish hands over the rows that go apart, or the others.
-	finish := func(want bool) error {
-		return s.stretches(w, b, rows, func(apart []bool, c0, c1 int) error {
-			return eachRun(apart, func(from, to int, is bool) error {
-				for r := from; r < to && is == want; r += most {
-					height := min(most, to-r)
-					s.placeFinish(w, b.batch0, true)
-					s.placeTile(w, b, at, r0, r0+r, height, c0)
-					w.args.SetK(0)
-					w.args.Continue = 1
-					s.kernel.odd.run(&w.args, 1, height, c1-c0)
-				}
-				return nil
-			})
-		})
-	}
-	if err := finish(false); err != nil {
-		return err
-	}
-	if err := s.stretches(w, b, rows, func(apart []bool, c0, c1 int) error {
-		for kb := range s.kBlocks { // outside: B is packed for each
-			packed := false
-			if err := eachTile(apart, most, func(from, to int) (err error) {
-				if !packed {
-					packed = true
-					err = s.packApart(w, b, at.y, kb, c0, c1)
-				}
-				if err == nil {
-					err = s.tileAsF32(w, b, at, kb, r0, r0+from, r0+to, c0, c1, false)
-				}
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	return finish(true)
-}
-
 // apartAtOnce is apart where sums are finished, or results, at once.
-func (s *gemmStep) apartAtOnce(w *gemmWorker, b area, at addresses, r0, r1, k0, k1 int, rows []x86.Found) error {
+func (s *gemmStep) apartAtOnce(w *gemmWorker, b area, at addresses, r0, k0, k1 int, rows []x86.Found) error {
 	a, parts := w.args.A, w.args.B
 	return s.stretches(w, b, rows, func(apart []bool, c0, c1 int) error {
 		return eachRun(apart, func(from, to int, is bool) error {
@@ -181,10 +186,7 @@ func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, panel, row, he
 // to c1 of a block, over all k, and finishes them.
 func (s *gemmStep) asF32(w *gemmWorker, b area, at addresses, panel, from, to, c0, c1 int) error {
 	most := s.kernel.odd.Tile.Rows
-	for kb := range s.kBlocks { // outside: B is packed for each
-		if err := s.packApart(w, b, at.y, kb, c0, c1); err != nil {
-			return err
-		}
+	for kb := range s.kBlocks { // outside: B may be packed for each
 		for r := from; r < to; r += most {
 			if err := s.tileAsF32(w, b, at, kb, panel, r, min(r+most, to), c0, c1, kb == s.kBlocks-1); err != nil {
 				return err
@@ -194,25 +196,33 @@ func (s *gemmStep) asF32(w *gemmWorker, b area, at addresses, panel, from, to, c
 	return nil
 }
 
-// packApart packs columns c0 to c1 of a block as f32.
-func (s *gemmStep) packApart(w *gemmWorker, b area, y unsafe.Pointer, kb, c0, c1 int) error {
-	col0, ks := b.col0*s.width, s.kStart(kb+1)-s.kStart(kb)
-	w.args.B, w.args.LDB, w.args.VectorB, w.args.PanelB = w.b, 4*x86.PackedCols, uintptr(4*ks*s.lanes), uintptr(4*ks*s.width)
-	return s.packCols(w.packY, b.batch0, y, kb, col0+c0, col0+c1, w.b, s.slotBytes())
+// packWhole packs a block of B as f32, if the one before was another.
+func (s *gemmStep) packWhole(w *gemmWorker, b area, y unsafe.Pointer, kb int) error {
+	if w.wholeK == kb+1 {
+		return nil
+	}
+	w.wholeK = kb + 1
+	return s.packCols(w.packY, b.batch0, y, kb, b.col0*s.width, min(b.col1*s.width, s.cols), w.b, s.slotBytes())
 }
 
-// tileAsF32 multiplies rows of one tile by what packApart packed.
+// tileAsF32 multiplies rows of one tile by a block of k of some columns.
 func (s *gemmStep) tileAsF32(w *gemmWorker, b area, at addresses, kb, panel, from, to, c0, c1 int, finish bool) error {
-	first, end := s.values(s.kStart(kb), s.kStart(kb+1))
+	if err := s.packWhole(w, b, at.y, kb); err != nil {
+		return err
+	}
+	k0, k1 := s.kStart(kb), s.kStart(kb+1)
+	first, end := s.values(k0, k1)
 	rows, pitch, err := s.rowsOfX(w, at.x, b.batch0, from, to, first, end)
 	if err != nil {
 		return err
 	}
 	s.placeFinish(w, b.batch0, finish)
 	s.placeTile(w, b, at, panel, from, to-from, c0)
-	w.args.SetK(end - first)
-	w.args.Continue = uintptr(kb)
-	w.args.A, w.args.LDA, w.args.B = rows, uintptr(pitch), w.b
-	s.kernel.odd.run(&w.args, 1, to-from, c1-c0)
+	g, vector := &w.args, 4*(k1-k0)*s.lanes
+	g.LDB, g.VectorB, g.PanelB = 4*x86.PackedCols, uintptr(vector), uintptr(vector*s.tiles.Tile.Vectors)
+	g.SetK(end - first)
+	g.Continue = uintptr(kb)
+	g.A, g.LDA, g.B = rows, uintptr(pitch), unsafe.Add(w.b, c0/s.lanes*vector)
+	s.kernel.odd.run(g, 1, to-from, c1-c0)
 	return nil
 }

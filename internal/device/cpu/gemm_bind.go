@@ -272,7 +272,7 @@ func (s *gemmStep) memory(r *binding) error {
 		w.args.Sums = unsafe.Add(own[i], sums)
 		if s.splits() {
 			w.parts = unsafe.Add(own[i], parts)
-			w.rows, w.panels = make([]x86.Found, s.rowPanels*tile.Rows), make([]x86.Found, s.blockPanels*tile.Vectors)
+			w.rows, w.panels = make([]x86.Found, min(s.rowPanels, s.blockRows)*tile.Rows), make([]x86.Found, s.blockPanels*tile.Vectors)
 			w.packed.found = make([]x86.Found, slots*len(w.panels))
 		}
 		if packB && keep {

@@ -43,7 +43,7 @@ func (s *gemmStep) keptBytes() int {
 // keepsPacked tells whether a worker may need a block again, and has room for
 // all of a task's.
 func (s *gemmStep) keepsPacked() bool {
-	again := s.rowParts > 1 || s.batch > s.packedBatches() || s.kernel.finish != nil && s.kBlocks > 1 && s.rowPanels > s.blockRows
+	again := s.rowParts > 1 || s.batch > s.packedBatches() || s.inBlocks() && s.rowPanels > s.blockRows
 	return again && s.slots()*s.keptBytes() <= packedBytes
 }
 

@@ -48,6 +48,8 @@ type gemmWorker struct {
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
 	parts                unsafe.Pointer // of B
 	rows, panels         []x86.Found    // what numbers of a block are, where operands are split
+	wholeK               int            // one more than the block of k that b holds as f32, if any
+	later                bool           // some rows of the block are for apartLater
 	packX, packY, finish *partCall
 	packed               packedPart
 	_                    [64]byte // no false sharing
@@ -59,7 +61,7 @@ func (s *gemmStep) Do(worker, task int) error {
 	w, t := &s.workers[worker], s.area(task)
 	defer s.done()
 	blockRows := t.row1 - t.row0
-	if s.kernel.finish != nil && s.kBlocks > 1 {
+	if s.inBlocks() {
 		blockRows = s.blockRows
 	}
 	for batch := t.batch0; batch < t.batch1; batch++ {
@@ -75,6 +77,10 @@ func (s *gemmStep) Do(worker, task int) error {
 	return nil
 }
 
+// inBlocks tells that rows go in blocks: their sums lie aside, or what their numbers
+// are is noted.
+func (s *gemmStep) inBlocks() bool { return s.kernel.finish != nil && s.kBlocks > 1 || s.splits() }
+
 // block computes the results of one block of a task over all k.
 func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	at, err := s.bases(b.batch0)
@@ -84,6 +90,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	clear(w.rows)
 	clear(w.panels)
+	w.wholeK, w.later = 0, false
 	for kb := range s.kBlocks {
 		k0, k1 := s.kStart(kb), s.kStart(kb+1)
 		var panels unsafe.Pointer
@@ -119,7 +126,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 			}
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
 			if last && someApart(found, w.panels) {
-				if err := s.apart(w, b, at, r0, r1, k0, k1, found); err != nil {
+				if err := s.apart(w, b, at, i, k0, k1, found); err != nil {
 					return err
 				}
 			} else {
@@ -131,6 +138,9 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				}
 			}
 		}
+	}
+	if w.later {
+		return s.apartLater(w, b, at)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int
 	i, missing := s.slot(w, t, b, kb)
 	parts, found := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.found[i*len(w.panels):][:end-first]
 	if missing && k0 < k1 {
-		if err := s.packCols(w.packY, b.batch0, y, kb, col0, col1, w.b, s.slotBytes()); err != nil {
+		if err := s.packWhole(w, b, y, kb); err != nil {
 			return nil, err
 		}
 		clear(found)
