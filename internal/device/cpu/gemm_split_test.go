@@ -384,3 +384,26 @@ func testPartsUneven(t *testing.T, d, _ *Device) {
 		}
 	}
 }
+
+// A sum that is -0 in its last block is 0 whether other rows go apart or not.
+func TestPartsMinusZero(t *testing.T) { eachSplit(t, testPartsMinusZero) }
+
+func testPartsMinusZero(t *testing.T, d, _ *Device) {
+	const rows, cols, k = 70, 100, 400
+	test := gemmCase{size: gemmSize{1, rows, cols, k}, x: "plain", y: "plain", out: "transposed", const_: true}.build(rand.New(rand.NewPCG(37, 38)))
+	for j := range k {
+		setFloat(test.data[0], j, 0)
+	}
+	setFloat(test.data[0], k-1, 0x1p-74)
+	for n := range cols {
+		setFloat(test.data[1], (k-1)*cols+n, -0x1p-97)
+	}
+	for _, v := range []float32{1, float32(math.NaN())} {
+		setFloat(test.data[0], 6*k, v)
+		out := test.run(t, d, compileSplit(t, d, test), 1, false)
+		got := floats(out[len(out)-1])
+		if first := math.Float32bits(got[0]); first != 0 {
+			t.Errorf("with %v in another row: %#x, want 0", v, first)
+		}
+	}
+}

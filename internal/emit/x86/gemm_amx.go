@@ -229,16 +229,18 @@ func (t *tileGen) storeSums() {
 }
 
 // scaleSums stores Sums divided by ThirdsScale, or adds that to what is there, with
-// one rounding.
+// one rounding; -0 becomes 0, as in sums that are finished later.
 func (t *tileGen) scaleSums() {
-	const sum, scale, before = asm.V(0), asm.V(1), asm.V(2)
+	const sum, scale, before, zero = asm.V(0), asm.V(1), asm.V(2), asm.V(3)
+	t.zero(zero)
 	again, done := t.NewLabel(), t.NewLabel()
 	t.Op(asm.VBROADCASTSS, scale, t.F32(1/ThirdsScale))
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
 	t.J(asm.NE, again)
 	t.eachRow(func(r, v int) {
-		t.Op(asm.VMULPS, sum, scale, t.amxCell(r, v))
+		t.Op(asm.VMOVUPS, sum, t.amxCell(r, v))
+		t.Op(asm.VFMADD213PS, sum, scale, zero)
 		t.store(t.cell(v), sum, v)
 	})
 	t.Jmp(done)
@@ -246,6 +248,7 @@ func (t *tileGen) scaleSums() {
 	t.eachRow(func(r, v int) {
 		t.load(before, t.cell(v), v)
 		t.Op(asm.VFMADD231PS, before, scale, t.amxCell(r, v))
+		t.Op(asm.VADDPS, before, before, zero)
 		t.store(t.cell(v), before, v)
 	})
 	t.Bind(done)

@@ -15,8 +15,9 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // halvesTop, and sums are divided by both. Numbers down to 2^-27 of that power lose no
 // more than others; those below, tiny ones, may lack 2^-50 of the greatest. That counts
 // only where the greatest meets a number that is small, by 2^-22 of the other operand's
-// greatest, or 0: else each tiny number adds at most 2^-28 of the product of the greatest
-// one to the error. So rows with tiny numbers are not multiplied so by columns with
+// greatest, or 0: else each tiny number adds at most 3*2^-28 of the product of the
+// greatest one to the error, half as much again by the product that is left out as by
+// what it lacks. So rows with tiny numbers are not multiplied so by columns with
 // small ones, nor the reverse, see Found. Rows and columns whose greatest number is not
 // from HalvesLeast to HalvesMost, nor 0, are odd.
 //
@@ -261,6 +262,7 @@ const (
 
 	jColumns = asm.V(8) // what columns are multiplied by
 	jShift   = asm.V(9)
+	jZero    = asm.V(10)
 )
 
 // jBefore has the lanes of C that sums are added to: all or none.
@@ -280,6 +282,7 @@ func (t *tileGen) joinSums() {
 	t.joinRest() // of the tile before
 	t.Op(asm.VMOVUPS, jColumns, asm.Ptr(gB, 0))
 	t.Op(asm.VBROADCASTSS, jShift, t.F32(1.0/(1<<halvesShift)))
+	t.zero(jZero)
 	t.Op(asm.KMOVW, jBefore, asm.Ptr(gArgs, gemmJoinMask))
 	t.Op(asm.MOV, jScale, gBases[0])
 	t.storeSums()
@@ -351,6 +354,7 @@ func (t *tileGen) joinRows(n int) {
 		t.Op(asm.VMULPS, sum, sum, asm.Ptr(jScale, 0).Bcast())
 		t.Op(asm.VMOVUPS, before, asm.Ptr(jC, 0), asm.MaskZ(jBefore))
 		t.Op(asm.VFMADD231PS, before, sum, jColumns)
+		t.Op(asm.VADDPS, before, before, jZero) // not -0, as in sums that are finished later
 		t.store(asm.Ptr(jC, 0), before, 0)
 		t.Op(asm.ADD, jScale, gLDA)
 		t.Op(asm.ADD, jC, gPitch)

@@ -322,9 +322,12 @@ func joined(sums [2]uint32, have, row, col uint32, again bool) uint32 {
 	float := math.Float32frombits
 	sum := loop.FMA32(float(sums[1]), 1.0/(1<<halvesShift), float(sums[0])) * float(row)
 	if !again {
-		return math.Float32bits(sum * float(col))
+		have = 0
 	}
-	return math.Float32bits(loop.FMA32(sum, float(col), float(have)))
+	if sum = loop.FMA32(sum, float(col), float(have)); sum == 0 {
+		return 0 // never -0
+	}
+	return math.Float32bits(sum)
 }
 
 func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintptr, vectors int) {
