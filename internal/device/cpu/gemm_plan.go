@@ -33,14 +33,15 @@ type gemmPlan struct {
 
 // kCut says how k is cut.
 type kCut struct {
-	group int // values of k in a step, which is a lane of 32 bits
-	chunk int // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
-	block int // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
-	aside int // rows whose unfinished sums are kept aside
-	speed int // times that of products by vectors, about
-	size  int // bytes of a step of a column of B packed as a whole
-	extra int // bytes of a column behind each of its blocks there
-	wide  int // panels of B to a block at most
+	group int  // values of k in a step, which is a lane of 32 bits
+	chunk int  // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
+	block int  // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
+	aside int  // rows whose unfinished sums are kept aside
+	speed int  // times that of products by vectors, about
+	size  int  // bytes of a step of a column of B packed as a whole
+	extra int  // bytes of a column behind each of its blocks there
+	wide  int  // panels of B to a block at most
+	parts bool // operands are split
 }
 
 // Blocks of products by AMX and of those in thirds are so short that the rows of a
@@ -59,9 +60,9 @@ const (
 func cutOf(f x86.GemmFormat) kCut {
 	switch {
 	case f == x86.GemmAMXThirds:
-		return kCut{group: 1, chunk: x86.SplitValues, block: thirdsBlock, aside: thirdsAside, speed: 2, size: 6, wide: maxBlock}
+		return kCut{group: 1, chunk: x86.SplitValues, block: thirdsBlock, aside: thirdsAside, speed: 2, size: 6, wide: maxBlock, parts: true}
 	case f == x86.GemmAMXHalves:
-		return kCut{group: 1, chunk: x86.SplitValues, block: halvesBlock, aside: halvesAside, speed: 3, size: 4, extra: 4, wide: halvesWide}
+		return kCut{group: 1, chunk: x86.SplitValues, block: halvesBlock, aside: halvesAside, speed: 3, size: 4, extra: 4, wide: halvesWide, parts: true}
 	case f.AMX():
 		// Sums of a row panel stay near, and B comes from the second cache as fast as
 		// it is multiplied.
@@ -69,9 +70,6 @@ func cutOf(f x86.GemmFormat) kCut {
 	}
 	return kCut{group: f.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}
 }
-
-// splits tells whether operands are split.
-func (c kCut) splits() bool { return c.chunk == x86.SplitValues }
 
 // work scales limits that stand for a time.
 func (c kCut) work(steps int) int { return c.speed * steps }
@@ -123,7 +121,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		return
 	}
 	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
-	if p.splits() {
+	if p.parts {
 		minRows = ceilDiv(partsTask*p.rowPanels, p.rows)
 	}
 	if ownB && want > 1 {
@@ -133,7 +131,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		rows, cols := p.rowPanels/(2*p.rowParts), p.panels/(2*p.cParts) // in each half
 		// Rows are split again for each part of the columns, and columns for each part
 		// of the rows, if they are not kept.
-		if p.splits() && p.tasks() >= workers && (rows < minRows || ownB && !p.keepable()) {
+		if p.parts && p.tasks() >= workers && (rows < minRows || ownB && !p.keepable()) {
 			return
 		}
 		switch {

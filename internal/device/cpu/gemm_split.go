@@ -108,7 +108,7 @@ func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int
 	}
 	i, missing := s.slot(w, t, b, kb)
 	parts, found := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.found[i*len(w.panels):][:end-first]
-	if missing && k0 < k1 {
+	if missing {
 		if err := s.packWhole(w, b, y, kb); err != nil {
 			return nil, err
 		}
@@ -142,9 +142,6 @@ func (s *gemmStep) atParts(w *gemmWorker, k0, k1 int) {
 // splitA splits rows r0 to r1 of X in steps k0 to k1 and points the arguments at
 // them; found has a word for each.
 func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int, found []x86.Found) error {
-	if k0 == k1 {
-		return nil
-	}
 	first, end := s.values(k0, k1)
 	from, pitch, err := s.rowsOfX(w, x, batch, r0, r1, first, end)
 	if err != nil {

@@ -389,14 +389,17 @@ func testPartsUneven(t *testing.T, d, _ *Device) {
 func TestPartsMinusZero(t *testing.T) { eachSplit(t, testPartsMinusZero) }
 
 func testPartsMinusZero(t *testing.T, d, _ *Device) {
-	const rows, cols, k = 70, 100, 400
+	const rows, cols, k = 70, 100, 384
 	test := gemmCase{size: gemmSize{1, rows, cols, k}, x: "plain", y: "plain", out: "transposed", const_: true}.build(rand.New(rand.NewPCG(37, 38)))
-	for j := range k {
-		setFloat(test.data[0], j, 0)
-	}
-	setFloat(test.data[0], k-1, 0x1p-74)
-	for n := range cols {
-		setFloat(test.data[1], (k-1)*cols+n, -0x1p-97)
+	for j := range k { // in each block the product of row 0 is nothing but its sign
+		x, y := float32(0), float32(0x1p-72)
+		if j%192 == 1 {
+			x, y = 0x1p-74, -0x1p-97
+		}
+		setFloat(test.data[0], j, x)
+		for n := range cols {
+			setFloat(test.data[1], j*cols+n, y)
+		}
 	}
 	for _, v := range []float32{1, float32(math.NaN())} {
 		setFloat(test.data[0], 6*k, v)

@@ -74,11 +74,11 @@ type halvesGen struct{ *splitGen }
 
 // Registers beside those of every such kernel.
 const (
-	hGreatest  = asm.V(8)
-	hLeastOnes = asm.V(9)  // the least magnitudes, 0 among them
-	hLeastLess = asm.V(10) // the least beside 0, less one in the last place
-	hOne       = asm.V(25)
-	hUnscale   = asm.V(26)
+	hGreatest = asm.V(8)
+	hSmallest = asm.V(9)  // the least magnitudes, 0 among them
+	hNonzero  = asm.V(10) // the least beside 0, less one in the last place
+	hOne      = asm.V(25)
+	hUnscale  = asm.V(26)
 )
 
 func (g *halvesGen) constants() {
@@ -90,7 +90,7 @@ func (g *halvesGen) constants() {
 // start begins to look at numbers.
 func (g *halvesGen) start() {
 	g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
-	for _, least := range []asm.V{hLeastOnes, hLeastLess} {
+	for _, least := range []asm.V{hSmallest, hNonzero} {
 		g.Op(asm.VPTERNLOGD, least, least, least, asm.Imm(0xFF)) // all ones
 	}
 }
@@ -100,8 +100,8 @@ func (g *halvesGen) look(x, t asm.V, mask ...asm.Arg) {
 	g.Op(asm.VPANDD, x, x, hMagnitude)
 	g.Op(asm.VPMAXUD, hGreatest, hGreatest, x)
 	g.Op(asm.VPSUBD, t, x, hOne)
-	g.Op(asm.VPMINUD, append([]asm.Arg{hLeastOnes, hLeastOnes, x}, mask...)...)
-	g.Op(asm.VPMINUD, hLeastLess, hLeastLess, t)
+	g.Op(asm.VPMINUD, append([]asm.Arg{hSmallest, hSmallest, x}, mask...)...)
+	g.Op(asm.VPMINUD, hNonzero, hNonzero, t)
 }
 
 // scales makes hScale, and hUnscale, its inverse, of hGreatest by its exponent, and
@@ -121,7 +121,7 @@ func (g *halvesGen) scales(lanes ...asm.Arg) {
 		what   Found
 		least  asm.V
 		digits uint32
-	}{{FoundSmall, hLeastOnes, halvesSmall}, {FoundTiny, hLeastLess, halvesTiny}} {
+	}{{FoundSmall, hSmallest, halvesSmall}, {FoundTiny, hNonzero, halvesTiny}} {
 		found := asm.K(2)
 		g.Op(asm.VBROADCASTSS, limit, g.U32(f.digits<<mantissa))
 		g.Op(asm.VPSUBD, limit, t, limit)
@@ -321,11 +321,16 @@ func (t *tileGen) joinSome() {
 		return
 	}
 	none := t.NewLabel()
+	t.joinNext(none)
+	t.Bind(none)
+}
+
+// joinNext does so, or jumps.
+func (t *tileGen) joinNext(none asm.Label) {
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
 	t.J(asm.EQ, none)
 	t.joinRows(joinedRows)
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(joinedRows))
-	t.Bind(none)
 }
 
 // joinRest joins those that are left.
@@ -335,10 +340,7 @@ func (t *tileGen) joinRest() {
 	}
 	done := t.NewLabel()
 	again := t.Here()
-	t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
-	t.J(asm.EQ, done)
-	t.joinRows(joinedRows)
-	t.Op(asm.SUB, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(joinedRows))
+	t.joinNext(done)
 	t.Jmp(again)
 	t.Bind(done)
 }
