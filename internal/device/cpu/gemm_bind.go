@@ -204,8 +204,12 @@ func (s *gemmStep) memory(r *binding) error {
 	pad := s.lanes // keeps rows of the panels from colliding
 	s.strideX = s.maxK() + pad
 	s.strideA, s.strideC = s.maxK()*s.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
-	if s.splits() {
-		s.strideA = s.tiles.Format.RowBytes(ceilDiv(s.maxK(), s.chunk)*s.chunk)/4 + pad
+	if f := s.tiles.Format; f.AMX() { // whole lines, and an odd number of them
+		k := min(s.steps, s.kCut.block)
+		s.strideX, s.strideA = k|pad, k|pad
+		if s.splits() {
+			s.strideA = f.RowBytes(k)/4 | pad
+		}
 	}
 	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width

@@ -88,11 +88,8 @@ func (s *gemmStep) turnTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
 		return err
 	}
 	clear(unsafe.Slice((*uint32)(unsafe.Add(w.narrow, 4*stride*(there-k0))), stride*(k1-there)))
-	args := x86.TransposeArgs{LDSrc: uintptr(4 * stride), LDDst: uintptr(4 * s.strideA), Count: uintptr(stride / s.lanes)}
-	for k := 0; k < k1-k0; k += s.lanes {
-		args.Src, args.Dst = unsafe.Add(w.narrow, 4*stride*k), unsafe.Add(w.a, 4*k)
-		jit.Call(s.kernel.turnX, unsafe.Pointer(&args))
-	}
+	args := x86.TransposeArgs{Src: w.narrow, Dst: w.a, LDSrc: uintptr(4 * stride), LDDst: uintptr(4 * s.strideA), Count: uintptr(stride / s.lanes), Down: uintptr(ceilDiv(k1-k0, s.lanes))}
+	jit.Call(s.kernel.turnX, unsafe.Pointer(&args))
 	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
 	w.args.NextA, w.args.LDNextA = uintptr(w.a), 0 // memory that is there
 	return nil

@@ -178,16 +178,19 @@ func (s *gemmStep) rowsOfX(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, first
 func (s *gemmStep) turnRows(w *gemmWorker, from unsafe.Pointer, rows, values int) {
 	n := s.lanes
 	args := x86.TransposeArgs{LDSrc: uintptr(4 * s.colX), LDDst: uintptr(4 * s.strideX)}
-	turn := func(row, k, count int) {
+	turn := func(row, k, count, down int) {
 		args.Src, args.Dst = unsafe.Add(from, 4*(row+k*s.colX)), unsafe.Add(w.narrow, 4*(row*s.strideX+k))
-		args.Count = uintptr(count)
+		args.Count, args.Down = uintptr(count), uintptr(down)
 		jit.Call(s.kernel.turnX, unsafe.Pointer(&args))
 	}
-	for k := 0; k < values; k += n {
-		at := min(k, values-n)
-		turn(0, at, rows/n)
+	some := func(k, down int) {
+		turn(0, k, rows/n, down)
 		if rows%n > 0 {
-			turn(rows-n, at, 1)
+			turn(rows-n, k, 1, down)
 		}
+	}
+	some(0, values/n)
+	if values%n > 0 {
+		some(values-n, 1)
 	}
 }

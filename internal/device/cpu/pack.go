@@ -306,7 +306,7 @@ func (s *gemmStep) fillUp(to unsafe.Pointer, panels, k0, k1 int) {
 // least those of a vector. Squares at the ends overlap those before them.
 func (s *gemmStep) turnPanel(from, to unsafe.Pointer, cols, ks int) {
 	n, pitch := s.lanes, s.sizeY*s.colY
-	args := x86.TransposeArgs{LDSrc: uintptr(pitch), LDDst: 4 * x86.PackedCols}
+	args := x86.TransposeArgs{LDSrc: uintptr(pitch), LDDst: 4 * x86.PackedCols, Down: 1}
 	turn := func(col, k, count int) {
 		args.Src, args.Dst = unsafe.Add(from, col*pitch+4*k), unsafe.Add(to, 4*(k*x86.PackedCols+col))
 		args.Count = uintptr(count)

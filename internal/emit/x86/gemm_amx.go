@@ -58,9 +58,12 @@ func (t *tileGen) amxA(i int) asm.T {
 	return t.amxSum(t.format.sums(), 0, 0) + asm.T(i)
 }
 
-// amxB is the register for vector v of B: those that are left take turns.
-func (t *tileGen) amxB(v int) asm.T {
+// amxB is the register for a plane of vector v of B: those that are left take turns.
+func (t *tileGen) amxB(v, plane int) asm.T {
 	first := t.amxA(len(t.tile.heights()))
+	if t.format == GemmAMXHalves { // one vector
+		v = plane
+	}
 	return first + asm.T(v%(amxTiles-int(first)))
 }
 
@@ -79,7 +82,9 @@ func (t *tileGen) configure() {
 			for sum := range t.format.sums() {
 				set(t.amxSum(sum, i, v), h)
 			}
-			set(t.amxB(v), GemmChunk)
+			for plane := range t.format.Parts() {
+				set(t.amxB(v, plane), GemmChunk)
+			}
 		}
 	}
 	t.Op(asm.LDTILECFG, t.Vec(config))
@@ -114,16 +119,34 @@ func (t *tileGen) amxSteps() {
 	done := t.NewLabel()
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmBlocks))
 	t.Op(asm.TEST, gCount, gCount)
-	t.J(asm.EQ, done)
+	if t.defers() {
+		t.firstChunk(done)
+	} else {
+		t.J(asm.EQ, done)
+	}
 	t.Align(32)
 	again := t.Here()
-	t.joinSome()
+	t.amxChunk(func() {})
+	t.Op(asm.SUB, gCount, asm.Imm(t.chunkBlocks()))
+	t.J(asm.NE, again)
+	t.Bind(done)
+}
+
+// chunkBlocks is what a chunk is in GemmArgs.Blocks.
+func (t *tileGen) chunkBlocks() int { return t.format.Parts() * GemmChunk / GemmUnroll }
+
+// amxChunk adds the products of a chunk; behind those of the first parts something else
+// is done.
+func (t *tileGen) amxChunk(then func()) {
 	t.amxFetch()
-	before := [2]int{-1, -1}
-	for _, parts := range t.format.order() {
-		t.amxMultiply(parts, before)
-		before = parts
+	held := map[asm.T][2]int{}
+	for i, parts := range t.format.order() {
+		t.amxMultiply(parts, held)
+		if i == 0 {
+			then()
+		}
 	}
+	t.joinSome()
 	planes := t.format.Parts()
 	for _, base := range t.amxBases() {
 		t.Op(asm.ADD, base, asm.Imm(amxBytes*planes))
@@ -131,27 +154,26 @@ func (t *tileGen) amxSteps() {
 	for v := range t.tile.Vectors {
 		t.Op(asm.ADD, amxVectorB[v], gStepB)
 	}
-	t.Op(asm.SUB, gCount, asm.Imm(planes*GemmChunk/GemmUnroll))
-	t.J(asm.NE, again)
-	t.Bind(done)
 }
 
 // amxBases are the registers that walk over rows of A, for each of the tile's blocks.
 func (t *tileGen) amxBases() []asm.R { return []asm.R{gBases[0], gLower}[:len(t.tile.heights())] }
 
-// amxMultiply adds the products of one plane of A and one of B. What is in registers
-// since the product before is not loaded again.
-func (t *tileGen) amxMultiply(planes, before [2]int) {
-	turns := t.amxB(0) == t.amxB(t.tile.Vectors-1) && t.tile.Vectors > 1
-	for i, base := range t.amxBases() {
-		if planes[0] != before[0] {
-			t.Op(asm.TILELOADD, t.amxA(i), asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
+// amxMultiply adds the products of one plane of A and one of B. What registers hold of
+// the chunk is not loaded again.
+func (t *tileGen) amxMultiply(planes [2]int, held map[asm.T][2]int) {
+	load := func(r asm.T, what [2]int, from asm.M) {
+		if now, ok := held[r]; !ok || now != what {
+			t.Op(asm.TILELOADD, r, from)
+			held[r] = what
 		}
+	}
+	for i, base := range t.amxBases() {
+		load(t.amxA(i), [2]int{i, planes[0]}, asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
 		for v := range t.tile.Vectors {
-			if i == 0 && (planes[1] != before[1] || turns) {
-				t.Op(asm.TILELOADD, t.amxB(v), asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
-			}
-			t.Op(t.multiply, t.amxSum(t.format.sumOf(planes), i, v), t.amxA(i), t.amxB(v))
+			b := t.amxB(v, planes[1])
+			load(b, [2]int{v, planes[1]}, asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
+			t.Op(t.multiply, t.amxSum(t.format.sumOf(planes), i, v), t.amxA(i), b)
 		}
 	}
 }
@@ -183,7 +205,10 @@ func (t *tileGen) amxStart() {
 	}
 	fresh, done := t.NewLabel(), t.NewLabel()
 	if t.format.Splits() { // those of blocks of k are added later
-		t.amxMove(func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) })
+		t.clearSum(0)
+		if t.format.sums() > 1 && !t.defers() { // else that of the tile before is there
+			t.clearSum(1)
+		}
 		return
 	}
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
@@ -199,7 +224,7 @@ func (t *tileGen) amxStart() {
 	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILELOADD, sum, at) })
 	t.Jmp(done)
 	t.Bind(fresh)
-	t.amxMove(func(sum asm.T, _ asm.M) { t.Op(asm.TILEZERO, sum) })
+	t.clearSum(0)
 	t.Bind(done)
 }
 
@@ -224,8 +249,33 @@ func (t *tileGen) amxFinish() {
 
 // storeSums stores the registers of sums.
 func (t *tileGen) storeSums() {
+	if t.format.Splits() {
+		t.storeSum(0, gB, gPitch)
+		return
+	}
 	t.amxPlace()
 	t.amxMove(func(sum asm.T, at asm.M) { t.Op(asm.TILESTORED, at, sum) })
+}
+
+// storeSum stores those of one sum in Sums; base and pitch are changed.
+func (t *tileGen) storeSum(n int, base, pitch asm.R) {
+	t.Op(asm.MOV, base, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, pitch, asm.Imm(t.width()))
+	t.eachSum(n, func(sum asm.T, at int) { t.Op(asm.TILESTORED, asm.Idx(base, pitch, 1, at), sum) })
+}
+
+// clearSum clears those of one sum.
+func (t *tileGen) clearSum(n int) {
+	t.eachSum(n, func(sum asm.T, _ int) { t.Op(asm.TILEZERO, sum) })
+}
+
+// eachSum calls f for every register of a sum and where it is in Sums.
+func (t *tileGen) eachSum(n int, f func(sum asm.T, at int)) {
+	for i := range t.tile.heights() {
+		for v := range t.tile.Vectors {
+			f(t.amxSum(n, i, v), (n*t.tile.Rows+i*amxRows)*t.width()+v*amxBytes)
+		}
+	}
 }
 
 // scaleSums stores Sums divided by ThirdsScale, or adds that to what is there, with
@@ -255,10 +305,9 @@ func (t *tileGen) scaleSums() {
 }
 
 // amxPlace points gB to where registers of sums are stored and loaded: C, or Sums
-// where they are still to be scaled, or a lane is masked, as those instructions have
-// no mask.
+// where a lane is masked, as those instructions have no mask.
 func (t *tileGen) amxPlace() {
-	if t.tail || t.format.Splits() {
+	if t.tail {
 		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
 		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 		return
@@ -277,9 +326,7 @@ func (t *tileGen) amxMove(f func(sum asm.T, at asm.M)) {
 			t.Op(asm.ADD, base, gB)
 		}
 		for v := range t.tile.Vectors {
-			for sum := range t.format.sums() {
-				f(t.amxSum(sum, i, v), asm.Idx(base, gPitch, 1, sum*t.tile.Rows*t.width()+v*amxBytes))
-			}
+			f(t.amxSum(0, i, v), asm.Idx(base, gPitch, 1, v*amxBytes))
 		}
 	}
 }

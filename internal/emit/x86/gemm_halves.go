@@ -1,6 +1,10 @@
 package x86
 
-import "github.com/sinterml/sinter/internal/emit/x86/asm"
+import (
+	"encoding/binary"
+
+	"github.com/sinterml/sinter/internal/emit/x86/asm"
+)
 
 // This file emits the kernels around products of GemmAMXHalves. An f32 is, but for at
 // most 2^-23 of it, the sum of two f16 of 11 digits, its halves: the nearest f16, and
@@ -42,9 +46,9 @@ const (
 	halvesSmall = 22
 )
 
-// halvesOrder is the pairs of halves: the small ones on either side of the large, so
-// that none waits for the sum before it.
-var halvesOrder = [][2]int{{0, 1}, {0, 0}, {1, 0}}
+// halvesOrder is the pairs of halves. Those of the first sum come first, so that the
+// second one of the tile before is stored meanwhile, see firstChunk.
+var halvesOrder = [][2]int{{0, 0}, {0, 1}, {1, 0}}
 
 func (f GemmFormat) scaleBytes() int {
 	if f == GemmAMXHalves {
@@ -74,11 +78,14 @@ type halvesGen struct{ *splitGen }
 
 // Registers beside those of every such kernel.
 const (
-	hGreatest = asm.V(8)
-	hSmallest = asm.V(9)  // the least magnitudes, 0 among them
-	hNonzero  = asm.V(10) // the least beside 0, less one in the last place
+	hGreatest = asm.V(8)  // and those behind it
+	hSmallest = asm.V(12) // the least magnitudes, 0 among them
+	hNonzero  = asm.V(16) // the least beside 0, less one in the last place
+	hTop      = asm.V(17) // exponents of the greatest
 	hOne      = asm.V(25)
 	hUnscale  = asm.V(26)
+	hPairs    = asm.V(24) // indices of words
+	hEnd      = asm.RBX   // bytes of a row before its scale
 )
 
 func (g *halvesGen) constants() {
@@ -89,48 +96,84 @@ func (g *halvesGen) constants() {
 
 // start begins to look at numbers.
 func (g *halvesGen) start() {
-	g.Op(asm.VPXORD, hGreatest, hGreatest, hGreatest)
-	for _, least := range []asm.V{hSmallest, hNonzero} {
-		g.Op(asm.VPTERNLOGD, least, least, least, asm.Imm(0xFF)) // all ones
+	for i := range asm.V(looks) {
+		g.Op(asm.VPXORD, hGreatest+i, hGreatest+i, hGreatest+i)
+		g.Op(asm.VPTERNLOGD, hSmallest+i, hSmallest+i, hSmallest+i, asm.Imm(0xFF)) // NaN, which counts for nothing
 	}
 }
 
-// look takes in the numbers of x, which is changed; those are there that mask has.
-func (g *halvesGen) look(x, t asm.V, mask ...asm.Arg) {
-	g.Op(asm.VPANDD, x, x, hMagnitude)
-	g.Op(asm.VPMAXUD, hGreatest, hGreatest, x)
-	g.Op(asm.VPSUBD, t, x, hOne)
-	g.Op(asm.VPMINUD, append([]asm.Arg{hSmallest, hSmallest, x}, mask...)...)
-	g.Op(asm.VPMINUD, hNonzero, hNonzero, t)
+// look takes in the magnitudes of x, a register or memory; in the least one those
+// numbers that mask has. A NaN counts for nothing, as it is the result either way.
+func (g *halvesGen) look(turn int, x asm.Arg, mask ...asm.Arg) {
+	most, least := hGreatest+asm.V(turn), hSmallest+asm.V(turn)
+	g.Op(asm.VRANGEPS, most, most, x, asm.Imm(rangeGreatest))
+	g.Op(asm.VRANGEPS, append([]asm.Arg{least, least, x, asm.Imm(rangeLeast)}, mask...)...)
 }
 
+// looked brings together what all turns of look found.
+func (g *halvesGen) looked() {
+	for i := asm.V(1); i < looks; i++ {
+		g.Op(asm.VRANGEPS, hGreatest, hGreatest, hGreatest+i, asm.Imm(rangeGreatest))
+		g.Op(asm.VRANGEPS, hSmallest, hSmallest, hSmallest+i, asm.Imm(rangeLeast))
+	}
+}
+
+// looks is the registers each that look takes in turns, as it would wait for one.
+const looks = 4
+
+// Of a float32: digits of the mantissa, and what is added to the exponent.
+const (
+	mantissa = 23
+	bias     = 127
+)
+
+// What VRANGEPS chooses: of magnitudes, and without a sign.
+const (
+	rangeLeast    = 0b10_10
+	rangeGreatest = 0b10_11
+)
+
 // scales makes hScale, and hUnscale, its inverse, of hGreatest by its exponent, and
-// reports what was found in the lanes that count.
-func (g *halvesGen) scales(lanes ...asm.Arg) {
-	const mantissa, bias = 23, 127
-	const t, exponents, limit = asm.V(0), asm.V(2), asm.V(4)
+// reports what was found in the lanes that count. Where some are small, nonzero has to
+// make hNonzero of all numbers.
+func (g *halvesGen) scales(nonzero func(), lanes ...asm.Arg) {
+	const t, exponents = asm.V(0), asm.V(2)
 	g.check(hGreatest, t)
 	g.Op(asm.VPMAXUD, t, hGreatest, hLeast)
 	g.Op(asm.VBROADCASTSS, exponents, g.U32(0xFF<<mantissa))
-	g.Op(asm.VPANDD, t, t, exponents)
-	g.Op(asm.VBROADCASTSS, hScale, g.U32((2*bias+halvesTop)<<mantissa))
-	g.Op(asm.VPSUBD, hScale, hScale, t)
+	g.Op(asm.VPANDD, hTop, t, exponents)
 	g.Op(asm.VBROADCASTSS, exponents, g.U32(halvesTop<<mantissa))
-	g.Op(asm.VPSUBD, hUnscale, t, exponents)
-	for _, f := range []struct {
-		what   Found
-		least  asm.V
-		digits uint32
-	}{{FoundSmall, hSmallest, halvesSmall}, {FoundTiny, hNonzero, halvesTiny}} {
-		found := asm.K(2)
-		g.Op(asm.VBROADCASTSS, limit, g.U32(f.digits<<mantissa))
-		g.Op(asm.VPSUBD, limit, t, limit)
-		if f.what == FoundTiny {
-			g.Op(asm.VPSUBD, limit, limit, hOne)
-		}
-		g.Op(asm.VPCMPUD, append([]asm.Arg{found, f.least, limit, asm.IntLT}, lanes...)...)
-		g.report(f.what, found)
+	g.Op(asm.VPSUBD, hUnscale, hTop, exponents)
+	g.invert()
+	const found = asm.K(2)
+	below := func(x asm.V, digits, less uint32) {
+		g.Op(asm.VBROADCASTSS, t, g.U32(digits<<mantissa+less))
+		g.Op(asm.VPSUBD, t, hTop, t)
+		g.Op(asm.VPCMPUD, append([]asm.Arg{found, x, t, asm.IntLT}, lanes...)...)
 	}
+	none := g.NewLabel()
+	below(hSmallest, halvesSmall, 0)
+	g.Op(asm.KORTESTW, found, found)
+	g.J(asm.EQ, none)
+	g.report(FoundSmall, found)
+	g.Op(asm.VPTERNLOGD, hNonzero, hNonzero, hNonzero, asm.Imm(0xFF)) // all ones
+	nonzero()
+	below(hNonzero, halvesTiny, 1)
+	g.report(FoundTiny, found)
+	g.Bind(none)
+}
+
+// invert makes hScale of hUnscale, a power of two.
+func (g *halvesGen) invert() {
+	g.Op(asm.VBROADCASTSS, hScale, g.U32(2*bias<<mantissa))
+	g.Op(asm.VPSUBD, hScale, hScale, hUnscale)
+}
+
+// lookNonzero takes the numbers of x, which is changed, in hNonzero in.
+func (g *halvesGen) lookNonzero(x asm.V) {
+	g.Op(asm.VPANDD, x, x, hMagnitude)
+	g.Op(asm.VPSUBD, x, x, hOne)
+	g.Op(asm.VPMINUD, hNonzero, hNonzero, x)
 }
 
 // halve takes a scaled x apart: its halves come to the lower 256 bits of first and
@@ -142,6 +185,17 @@ func (g *halvesGen) halve(x, first, second asm.V) {
 	g.Op(asm.VSUBPS, x, x, second)
 	g.Op(asm.VMULPS, x, x, hSplit)
 	g.Op(asm.VCVTPS2PH, second, x, asm.Imm(nearest))
+}
+
+// pairsOfWords are indices that bring words of the lower half and of the upper half of
+// a vector side by side.
+func pairsOfWords() []byte {
+	const words = 32
+	order := make([]byte, 0, 2*words)
+	for i := range words {
+		order = binary.LittleEndian.AppendUint16(order, uint16(i/2+i%2*words/2))
+	}
+	return order
 }
 
 // spread brings the greatest lane of hGreatest to all.
@@ -160,28 +214,45 @@ func (g *halvesGen) spread() {
 }
 
 // rows: of a chunk the first halves of its numbers side by side, then the second
-// ones; behind all chunks what to multiply sums by.
+// ones; behind all chunks what to multiply sums by. All rows are looked at before the
+// first is split: else that would wait for the scale.
 func (g *halvesGen) rows() {
+	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
 	g.beginRows()
 	g.constants()
-	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
+	g.endOfRow()
+	scale := asm.Idx(hRowT, hEnd, 1, 0)
 	g.each(func() {
 		g.start()
 		g.chunks(func(load func(to asm.V, half int), rest bool) {
 			for half := range 2 {
-				i := asm.V(half)
-				load(x+i, half)
-				var there []asm.Arg
 				if rest {
-					there = append(there, asm.Mask(asm.K(4+half)))
+					load(x, half)
+					g.look(half, x, asm.Mask(asm.K(4+half)))
+				} else {
+					g.look(half, asm.Ptr(hFrom, 64*half))
 				}
-				g.look(x+i, first+i, there...)
 			}
 			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
 		})
+		g.looked()
 		g.spread()
-		g.scales()
-		g.toStart()
+		g.scales(func() {
+			g.toStart()
+			g.chunks(func(load func(to asm.V, half int), _ bool) {
+				for half := range 2 {
+					load(x, half)
+					g.lookNonzero(x)
+				}
+				g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
+			})
+		})
+		g.Op(asm.VMOVSS, scale, hUnscale)
+	})
+	g.beginRows()
+	g.each(func() {
+		g.Op(asm.VBROADCASTSS, hUnscale, scale)
+		g.invert()
 		g.chunks(func(load func(to asm.V, half int), _ bool) {
 			for half := range 2 {
 				i := asm.V(half)
@@ -194,8 +265,18 @@ func (g *halvesGen) rows() {
 			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
 			g.Op(asm.ADD, hTo, asm.Imm(64*halves))
 		})
-		g.Op(asm.VMOVSS, asm.Ptr(hTo, 0), hUnscale)
 	})
+}
+
+// endOfRow makes hEnd, the bytes of a row's chunks.
+func (g *halvesGen) endOfRow() {
+	const chunk = 64 * halves
+	whole := g.NewLabel()
+	g.Op(asm.IMUL, hEnd, asm.Ptr(gArgs, splitChunks), asm.Imm(chunk))
+	g.Op(asm.KORTESTW, asm.K(4), asm.K(4))
+	g.J(asm.EQ, whole)
+	g.Op(asm.ADD, hEnd, asm.Imm(chunk))
+	g.Bind(whole)
 }
 
 // panels: of a chunk the tile of first halves, two successive k to a lane, then that
@@ -203,40 +284,37 @@ func (g *halvesGen) rows() {
 func (g *halvesGen) panels() {
 	g.begin(splitFoundB)
 	g.constants()
+	g.Op(asm.VMOVUPS, hPairs, g.Vec(pairsOfWords()))
 	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
 	columns := asm.K(6)
 	g.each(func() {
 		g.start()
-		g.Op(asm.MOV, hPair, asm.Ptr(gArgs, splitValues))
-		value := g.Here()
-		g.Op(asm.VMOVUPS, x, asm.Ptr(hFrom, 0))
-		g.look(x, first)
-		g.Op(asm.ADD, hFrom, asm.Imm(4*PackedCols))
-		g.Op(asm.SUB, hPair, asm.Imm(1))
-		g.J(asm.NE, value)
+		g.values(looks, func(i int, from asm.M) { g.look(i, from) })
+		g.looked()
 		last := g.NewLabel()
 		g.Op(asm.KXNORW, columns, columns, columns)
 		g.Op(asm.CMP, hCount, asm.Imm(1))
 		g.J(asm.NE, last)
 		g.Op(asm.KMOVW, columns, asm.Ptr(gArgs, splitLast))
 		g.Bind(last)
-		g.scales(asm.Mask(columns))
+		g.scales(func() {
+			g.toStart()
+			g.values(1, func(_ int, from asm.M) {
+				g.Op(asm.VMOVUPS, x, from)
+				g.lookNonzero(x)
+			})
+		}, asm.Mask(columns))
 		g.toStart()
 		chunk := g.Here()
 		g.Op(asm.MOV, hPair, asm.Imm(GemmChunk))
 		pair := g.Here()
-		for k := range 2 {
-			g.Op(asm.VMOVUPS, x+asm.V(k), asm.Ptr(hFrom, 4*PackedCols*k))
-		}
 		for k := range asm.V(2) {
-			g.Op(asm.VMULPS, x+k, x+k, hScale)
+			g.Op(asm.VMULPS, x+k, hScale, asm.Ptr(hFrom, 4*PackedCols*int(k)))
 			g.halve(x+k, first+k, second+k)
 		}
 		for n, half := range []asm.V{first, second} {
-			g.Op(asm.VPMOVZXWD, half, half)
-			g.Op(asm.VPMOVZXWD, half+1, half+1)
-			g.Op(asm.VPSLLD, half+1, half+1, asm.Imm(16))
-			g.Op(asm.VPORD, half, half, half+1)
+			g.Op(asm.VINSERTI64X4, half, half, half+1, asm.Imm(1))
+			g.Op(asm.VPERMW, half, hPairs, half)
 			g.Op(asm.VMOVUPS, asm.Ptr(hTo, n*64*GemmChunk), half)
 		}
 		g.Op(asm.ADD, hTo, asm.Imm(64))
@@ -250,9 +328,29 @@ func (g *halvesGen) panels() {
 	})
 }
 
-// What is joined at the end of a tile, two Sums into C, would keep multiplications
-// waiting. So rows are joined while the next tile is multiplied, some for each chunk,
-// where no epilogue wants them at once.
+// values calls f for each vector of a panel, for so many at once as long as there are.
+func (g *halvesGen) values(together int, f func(i int, from asm.M)) {
+	const vector = 4 * PackedCols
+	g.Op(asm.MOV, hPair, asm.Ptr(gArgs, splitValues))
+	for _, n := range []int{together, 1} {
+		behind, again := g.NewLabel(), g.NewLabel()
+		g.Bind(again)
+		g.Op(asm.CMP, hPair, asm.Imm(n))
+		g.J(asm.ULT, behind)
+		for i := range n {
+			f(i, asm.Ptr(hFrom, vector*i))
+		}
+		g.Op(asm.ADD, hFrom, asm.Imm(vector*n))
+		g.Op(asm.SUB, hPair, asm.Imm(n))
+		g.Jmp(again)
+		g.Bind(behind)
+	}
+}
+
+// To store the sums of a tile, and to join two Sums into C, would keep multiplications
+// waiting. So the second sum is stored while the first products of the next tile are
+// added to its first one, and rows are joined behind that, some for each chunk, where
+// no epilogue wants them at once.
 
 // Registers of a tile whose sums are being joined; tiles are one vector wide.
 const (
@@ -285,10 +383,11 @@ func (t *tileGen) joinSums() {
 	t.zero(jZero)
 	t.Op(asm.KMOVW, jBefore, asm.Ptr(gArgs, gemmJoinMask))
 	t.Op(asm.MOV, jScale, gBases[0])
-	t.storeSums()
-	t.Op(asm.MOV, jSums, asm.Ptr(gArgs, gemmSums))
+	t.storeSum(0, gB, gPitch)
+	t.Op(asm.MOV, jSums, gB)
 	t.Op(asm.MOV, jC, asm.Ptr(gArgs, gemmNextC))
 	if !t.defers() {
+		t.storeSum(1, gB, gPitch)
 		t.joinRows(t.tile.Rows)
 		return
 	}
@@ -296,8 +395,34 @@ func (t *tileGen) joinSums() {
 	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(t.tile.Rows))
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmFinish+finishEntry), asm.Imm(0))
 	t.J(asm.EQ, later)
-	t.joinRest()
+	t.joinLast()
 	t.Bind(later)
+}
+
+// firstChunk is the first chunk of a tile, if there is one: in it the second sum of the
+// tile before is stored, or what is there.
+func (t *tileGen) firstChunk(last asm.Label) {
+	store := func() {
+		t.storeSum(1, gPitch, gCount)
+		t.clearSum(1)
+	}
+	some := t.NewLabel()
+	t.J(asm.NE, some)
+	store()
+	t.Jmp(last)
+	t.Bind(some)
+	t.amxChunk(store)
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmBlocks))
+	t.Op(asm.SUB, gCount, asm.Imm(t.chunkBlocks()))
+	t.J(asm.EQ, last)
+}
+
+// joinLast stores the second sum and joins all rows.
+func (t *tileGen) joinLast() {
+	if t.defers() {
+		t.storeSum(1, gPitch, gCount)
+		t.joinRest()
+	}
 }
 
 // joinBegin notes which lanes of C sums are added to.

@@ -36,14 +36,16 @@ func halvesRow(rng *rand.Rand, n int, even bool) (x []float32, odd bool) {
 	if even {
 		return x, false
 	}
-	switch rng.IntN(7) {
+	switch rng.IntN(8) {
 	case 0:
 		clear(x)
+	case 5:
+		x[rng.IntN(n)] = float32(math.NaN()) // is no magnitude
 	case 4:
 		clear(x)
 		x[rng.IntN(n)] = float32((2 - 0x1p-20) * size) // the greatest of its exponent
 	case 1:
-		all := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.Nextafter32(HalvesMost, math.MaxFloat32)}
+		all := []float32{float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.Nextafter32(HalvesMost, math.MaxFloat32)}
 		x[rng.IntN(n)], odd = all[rng.IntN(len(all))], true
 	case 2:
 		clear(x)
@@ -56,13 +58,20 @@ func halvesRow(rng *rand.Rand, n int, even bool) (x []float32, odd bool) {
 	return x, odd
 }
 
-// foundIn is what the numbers of a row or column are, if they are not odd.
-func foundIn(x []float32) (found Found) {
+// greatestOf is the greatest magnitude beside those of NaN.
+func greatestOf(x []float32) float64 {
 	greatest := 0.0
 	for _, v := range x {
-		greatest = max(greatest, math.Abs(float64(v)))
+		if a := math.Abs(float64(v)); a > greatest {
+			greatest = a
+		}
 	}
-	_, exp := math.Frexp(max(greatest, HalvesLeast))
+	return greatest
+}
+
+// foundIn is what the numbers of a row or column are, if they are not odd.
+func foundIn(x []float32) (found Found) {
+	_, exp := math.Frexp(max(greatestOf(x), HalvesLeast))
 	for _, v := range x {
 		least := math.Abs(float64(v))
 		if least < math.Ldexp(0.5, exp-halvesSmall) {
@@ -79,10 +88,7 @@ func foundIn(x []float32) (found Found) {
 // numbers of a row or column: half gives the bits of the halves of number i.
 func wantHalves(t *testing.T, x []float32, inverse uint32, half func(i, n int) uint16) {
 	t.Helper()
-	greatest := 0.0
-	for _, v := range x {
-		greatest = max(greatest, math.Abs(float64(v)))
-	}
+	greatest := greatestOf(x)
 	back := float64(math.Float32frombits(inverse))
 	if fraction, _ := math.Frexp(back); fraction != 0.5 {
 		t.Fatalf("%v: scaled by 1 / %g, which is no power of two", x, back)

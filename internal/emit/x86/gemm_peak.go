@@ -65,7 +65,7 @@ func amxPeakLoop(format GemmFormat) (code []byte, ops int, err error) {
 		for sum := range format.sums() {
 			for i := range tile.heights() {
 				for v := range tile.Vectors {
-					t.Op(multiply, t.amxSum(sum, i, v), t.amxA(i), t.amxB(v))
+					t.Op(multiply, t.amxSum(sum, i, v), t.amxA(i), t.amxB(v, 0))
 				}
 			}
 		}

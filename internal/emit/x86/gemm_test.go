@@ -41,7 +41,7 @@ func TestGemmArgs(t *testing.T) {
 		"At": {unsafe.Offsetof(g.Finish.At), finishAt}, "back": {unsafe.Offsetof(g.Finish.back), finishBack},
 		"row": {unsafe.Offsetof(g.Finish.row), finishDown}, "col": {unsafe.Offsetof(g.Finish.col), finishNext},
 		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
-		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount},
+		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount}, "Down": {unsafe.Offsetof(s.Down), transposeDown},
 	} {
 		if at[0] != at[1] {
 			t.Errorf("%s is at %d, the code looks at %d", name, at[0], at[1])
@@ -473,13 +473,13 @@ func TestTranspose(t *testing.T) {
 		}
 		defer func() { _ = code.Close() }()
 		n := GemmLanes(isa)
-		const squares, gap = 3, 5
-		ldSrc, ldDst := squares*n+gap, n+gap
-		src, err := jit.AllocGuarded(4*((n-1)*ldSrc+squares*n), 1)
+		const squares, down, gap = 3, 2, 5
+		ldSrc, ldDst := squares*n+gap, down*n+gap
+		src, err := jit.AllocGuarded(4*((down*n-1)*ldSrc+squares*n), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		dst, err := jit.AllocGuarded(4*((squares*n-1)*ldDst+n), 1)
+		dst, err := jit.AllocGuarded(4*((squares*n-1)*ldDst+down*n), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -488,9 +488,9 @@ func TestTranspose(t *testing.T) {
 		for i := range from {
 			from[i] = uint32(i)
 		}
-		args := TransposeArgs{Src: src.Pointer(), Dst: dst.Pointer(), LDSrc: uintptr(4 * ldSrc), LDDst: uintptr(4 * ldDst), Count: squares}
+		args := TransposeArgs{Src: src.Pointer(), Dst: dst.Pointer(), LDSrc: uintptr(4 * ldSrc), LDDst: uintptr(4 * ldDst), Count: squares, Down: down}
 		jit.Call(code.Entry(0), unsafe.Pointer(&args))
-		for i := range n {
+		for i := range down * n {
 			for j := range squares * n {
 				if got := to[j*ldDst+i]; got != from[i*ldSrc+j] {
 					t.Fatalf("element (%d, %d) is %d, want %d", j, i, got, from[i*ldSrc+j])

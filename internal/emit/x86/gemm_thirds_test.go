@@ -75,7 +75,7 @@ func thirdsOf(t *testing.T, x float64) (all [3]uint16) {
 func sameThird(a, b uint16) bool { return a == b || (a|b)&0x7FFF == 0 }
 
 // mapSplit maps the kernels that split, where they run.
-func mapSplit(t *testing.T, f GemmFormat) (*SplitKernels, *jit.Code) {
+func mapSplit(t testing.TB, f GemmFormat) (*SplitKernels, *jit.Code) {
 	t.Helper()
 	host := cpuid.Host()
 	host.AMXFP16 = host.AMXFP16 || cpuid.HidesAMXFP16()

@@ -154,7 +154,7 @@ func (t *tileGen) kernel() {
 	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
 	panel := t.Here()
 	if t.format.AMX() {
-		t.fetchAhead()
+		t.fetch(gemmNextBeside, gemmLDBeside)
 		t.amxStart()
 		t.amxOperands()
 		t.amxSteps()
@@ -174,7 +174,7 @@ func (t *tileGen) kernel() {
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextC), gCount)
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmLeft), asm.Imm(1))
 	t.J(asm.NE, panel)
-	t.joinRest()
+	t.joinLast()
 	t.nextRows()
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmDownLeft), asm.Imm(1))
 	t.J(asm.NE, rows)

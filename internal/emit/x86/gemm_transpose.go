@@ -6,15 +6,15 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 
-// TransposeArgs is what the code of EmitTranspose gets in RDI. It turns Count
-// squares of n x n 32-bit elements, n lanes of a vector:
+// TransposeArgs is what the code of EmitTranspose gets in RDI. It turns Down times
+// Count squares of n x n 32-bit elements, n lanes of a vector:
 //
-//	for each square s, i, j < n:
-//		Dst[(s*n+j)*LDDst + 4*i] = Src[i*LDSrc + 4*(s*n+j)]
+//	for each d < Down, square s < Count, i, j < n:
+//		Dst[(s*n+j)*LDDst + 4*(d*n+i)] = Src[(d*n+i)*LDSrc + 4*(s*n+j)]
 type TransposeArgs struct {
 	Src, Dst     unsafe.Pointer
 	LDSrc, LDDst uintptr // bytes from row to row
-	Count        uintptr // at least 1
+	Count, Down  uintptr // at least 1
 }
 
 // Offsets of TransposeArgs' fields; a test compares.
@@ -24,33 +24,42 @@ const (
 	transposeLDSrc = 16
 	transposeLDDst = 24
 	transposeCount = 32
+	transposeDown  = 40
 )
 
 // EmitTranspose emits the code that TransposeArgs describes.
 func EmitTranspose(isa asm.ISA) ([]byte, error) {
 	a := asm.New(isa)
-	const src, dst, ldSrc, ldDst, count, row = asm.RSI, asm.RDX, asm.R8, asm.R9, asm.RCX, asm.RAX
+	const from, to, src, dst, ldSrc, ldDst, count, left, row = asm.R10, asm.R11, asm.RSI, asm.RDX, asm.R8, asm.R9, asm.RCX, asm.R12, asm.RAX
 	for _, l := range []struct {
 		reg asm.R
 		at  int
-	}{{src, transposeSrc}, {dst, transposeDst}, {ldSrc, transposeLDSrc}, {ldDst, transposeLDDst}, {count, transposeCount}} {
+	}{{from, transposeSrc}, {to, transposeDst}, {ldSrc, transposeLDSrc}, {ldDst, transposeLDDst}, {left, transposeDown}} {
 		a.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
 	n := GemmLanes(isa)
+	down := a.Here()
+	a.Op(asm.MOV, src, from)
+	a.Op(asm.MOV, dst, to)
+	a.Op(asm.MOV, count, asm.Ptr(gArgs, transposeCount))
 	again := a.Here()
 	a.Op(asm.MOV, row, src)
 	for i := range n {
 		a.Op(asm.VMOVUPS, asm.V(i), asm.Ptr(row, 0))
 		a.Op(asm.ADD, row, ldSrc)
 	}
-	turned := turnSquare(a, n)
-	for j := range n {
-		a.Op(asm.VMOVUPS, asm.Ptr(dst, 0), turned[j])
+	for _, v := range turnSquare(a, n) {
+		a.Op(asm.VMOVUPS, asm.Ptr(dst, 0), v)
 		a.Op(asm.ADD, dst, ldDst)
 	}
 	a.Op(asm.ADD, src, asm.Imm(4*n))
 	a.Op(asm.SUB, count, asm.Imm(1))
 	a.J(asm.NE, again)
+	a.Op(asm.IMUL, row, ldSrc, asm.Imm(n))
+	a.Op(asm.ADD, from, row)
+	a.Op(asm.ADD, to, asm.Imm(4*n))
+	a.Op(asm.SUB, left, asm.Imm(1))
+	a.J(asm.NE, down)
 	a.Op(asm.VZEROUPPER)
 	a.Op(asm.RET)
 	return a.Finish()

@@ -1,0 +1,55 @@
+package x86
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// BenchmarkSplit is the time of splitting a number, by rows of a tile and by panels:
+// of a block that the first cache holds, or of more.
+func BenchmarkSplit(b *testing.B) {
+	const width, tile = 192, 32
+	for _, format := range []GemmFormat{GemmAMXHalves, GemmAMXThirds} {
+		b.Run(format.String(), func(b *testing.B) {
+			k, code := mapSplit(b, format)
+			rng := rand.New(rand.NewPCG(1, 2))
+			for _, rows := range []int{tile, 32 * tile} {
+				from, found := make([]float32, rows*width), make([]Found, rows)
+				for i := range from {
+					from[i] = float32(rng.NormFloat64())
+				}
+				to, err := jit.AllocGuarded(max(tile*format.RowBytes(width), rows/PackedCols*format.PanelBytes(width)), 64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				report := func(b *testing.B) {
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(from)), "ns/number")
+				}
+				b.Run("rows/"+strconv.Itoa(rows), func(b *testing.B) {
+					for b.Loop() {
+						for r := 0; r < rows; r += tile {
+							args := SplitRowsArgs{From: unsafe.Pointer(&from[r*width]), To: to.Pointer(), LDFrom: 4 * width, LDTo: uintptr(format.RowBytes(width)), Rows: tile, Found: &found[r]}
+							args.SetWidth(width)
+							jit.Call(code.Entry(k.Rows), unsafe.Pointer(&args))
+						}
+					}
+					report(b)
+				})
+				b.Run("panels/"+strconv.Itoa(rows/PackedCols), func(b *testing.B) {
+					args := SplitPanelsArgs{From: unsafe.Pointer(&from[0]), To: to.Pointer(), LDFrom: 4 * width * PackedCols, LDTo: uintptr(format.PanelBytes(width)), Panels: uintptr(rows / PackedCols), Chunks: width / SplitValues, Found: &found[0], Values: width, LastColumns: 1<<PackedCols - 1}
+					for b.Loop() {
+						jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
+					}
+					report(b)
+				})
+				if err := to.Close(); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+}
