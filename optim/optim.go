@@ -374,11 +374,33 @@ func Norm(x ...sinter.Tensor) sinter.Tensor {
 	return norm.Cast(x[0].DType())
 }
 
-// sumSquares is in F64: the square of an F32 of 1e20 is no F32.
+// sumSquares is a sum in F64. Elements that are no F64 are squared in F32, in which
+// the square of 1e20 has no place, nor that of 1e-30: so large and small ones are
+// scaled beforehand, and rows of each size added up for themselves.
 func sumSquares(x []sinter.Tensor) sinter.Tensor {
 	sum := sinter.Scalar(0).Cast(sinter.F64)
 	for _, g := range x {
-		sum = sum.Add(g.Cast(sinter.F64).Square().Sum())
+		if g.DType() == sinter.F64 {
+			sum = sum.Add(g.Square().Sum())
+			continue
+		}
+		g = g.Cast(sinter.F32)
+		const large, small = 0x1p+40, 0x1p-40
+		isLarge, isSmall, zero := g.Abs().Greater(sinter.Scalar(large)), g.Abs().Less(sinter.Scalar(small)), sinter.Scalar(0)
+		for _, part := range []struct {
+			of    sinter.Tensor
+			scale float64
+		}{
+			{sinter.Where(isLarge, zero, sinter.Where(isSmall, zero, g)), 1}, // and NaN
+			{sinter.Where(isLarge, g, zero), 0x1p-80},
+			{sinter.Where(isSmall, g, zero), 0x1p+80},
+		} {
+			rows := part.of.Mul(sinter.Scalar(part.scale)).Square()
+			if rows.Rank() > 1 {
+				rows = rows.Sum(-1)
+			}
+			sum = sum.Add(rows.Cast(sinter.F64).Sum().Mul(sinter.Scalar(1 / (part.scale * part.scale)).Cast(sinter.F64)))
+		}
 	}
 	return sum
 }
