@@ -479,4 +479,31 @@ var productDefects = []Defect{
 		New:     "",
 		Package: "internal/emit/x86", Run: "TestTranspose", Needs: machineCode,
 	},
+	{
+		Name: "odd-rows-that-lie-by-columns-not-told", File: "internal/emit/x86/gemm_halves_turned.go",
+		Old: `	g.report(FoundOdd, hFound)
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestHalvesTurned", Needs: amxFP16,
+	},
+	{
+		Name: "second-square-in-the-scale-of-the-first", File: "internal/emit/x86/gemm_halves_turned.go",
+		Old: `	g.Op(asm.VMOVUPS, asm.Ptr(hScratch, turnedUnscale), hUnscale)
+	g.toStart()
+`,
+		New: `	g.Op(asm.CMP, hCount, asm.Ptr(gArgs, splitCount))
+	first := g.NewLabel()
+	g.J(asm.NE, first)
+	g.Op(asm.VMOVUPS, asm.Ptr(hScratch, turnedUnscale), hUnscale)
+	g.Bind(first)
+	g.toStart()
+`,
+		Package: "internal/emit/x86", Run: "TestHalvesTurned", Needs: amxFP16,
+	},
+	{
+		Name: "rows-by-columns-from-the-panel-before", File: "internal/device/cpu/gemm_split.go",
+		Old:     "From: unsafe.Add(x, at(r0, first))",
+		New:     "From: unsafe.Add(x, at(r0-r0%64, first))",
+		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
+	},
 }

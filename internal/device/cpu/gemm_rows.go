@@ -40,9 +40,9 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		from, pitch = unsafe.Add(x, s.sizeX*(r0*s.rowX+first)), s.sizeX*s.rowX
 	}
 	w.args.A, w.args.LDA = from, uintptr(pitch)
-	w.args.NextA, w.args.LDNextA = uintptr(from), 0 // memory that is there
-	if w.packX == nil {                             // a row panel as high follows, most likely
-		w.args.NextA, w.args.LDNextA = uintptr(from)+uintptr((s.row(1)-s.row(0))*pitch), uintptr(pitch)
+	w.args.FetchNothing(from)
+	if w.packX == nil { // a row panel as high follows, most likely
+		w.args.FetchRows(tiles.Format, uintptr(from)+uintptr((s.row(1)-s.row(0))*pitch), pitch)
 	}
 	if !s.copyX {
 		return nil
@@ -91,7 +91,7 @@ func (s *gemmStep) turnTurned(w *gemmWorker, batch, r0, r1, k0, k1 int) error {
 	args := x86.TransposeArgs{Src: w.narrow, Dst: w.a, LDSrc: uintptr(4 * stride), LDDst: uintptr(4 * s.strideA), Count: uintptr(stride / s.lanes), Down: uintptr(ceilDiv(k1-k0, s.lanes))}
 	jit.Call(s.kernel.turnX, unsafe.Pointer(&args))
 	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
-	w.args.NextA, w.args.LDNextA = uintptr(w.a), 0 // memory that is there
+	w.args.FetchNothing(w.a)
 	return nil
 }
 

@@ -112,7 +112,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 			var found []x86.Found
 			if s.splits() {
 				found = w.rows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
-				err = s.splitA(w, at.x, b.batch0, r0, r1, k0, k1, found)
+				err = s.splitA(w, at.x, b, i, k0, k1, found)
 			} else {
 				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)
 			}

@@ -18,7 +18,7 @@ import (
 // gemm_apart.go: so no result hangs on other rows, or on columns of other panels.
 
 // splitSet is the kernels that split, mapped.
-type splitSet struct{ rows, panels uintptr }
+type splitSet struct{ rows, panels, turned uintptr }
 
 // splitKernels are those of each format.
 var splitKernels = map[x86.GemmFormat]func() (*splitSet, error){
@@ -36,7 +36,11 @@ func newSplit(f x86.GemmFormat) func() (*splitSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &splitSet{code.Entry(k.Rows), code.Entry(k.Panels)}, nil
+		set := &splitSet{rows: code.Entry(k.Rows), panels: code.Entry(k.Panels)}
+		if f == x86.GemmAMXHalves {
+			set.turned = code.Entry(k.Turned)
+		}
+		return set, nil
 	})
 }
 
@@ -139,23 +143,48 @@ func (s *gemmStep) atParts(w *gemmWorker, k0, k1 int) {
 	w.args.SetK(s.tiles.Format.SplitSteps(k1 - k0))
 }
 
-// splitA splits rows r0 to r1 of X in steps k0 to k1 and points the arguments at
-// them; found has a word for each.
-func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1 int, found []x86.Found) error {
+// splitA splits a row panel of X in steps k0 to k1 and points the arguments at it; found
+// has a word for each row.
+func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, b area, panel, k0, k1 int, found []x86.Found) error {
+	r0, r1 := s.row(panel), s.row(panel+1)
 	first, end := s.values(k0, k1)
-	from, pitch, err := s.rowsOfX(w, x, batch, r0, r1, first, end)
+	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
+	w.args.FetchNothing(w.a)
+	if s.splitTurned(w, x, b, panel, first, end, found) {
+		return nil
+	}
+	from, pitch, err := s.rowsOfX(w, x, b.batch0, r0, r1, first, end)
 	if err != nil {
 		return err
 	}
 	args := x86.SplitRowsArgs{From: from, To: w.a, LDFrom: uintptr(pitch), LDTo: uintptr(4 * s.strideA), Rows: uintptr(r1 - r0), Found: &found[0]}
 	args.SetWidth(end - first)
 	jit.Call(s.kernel.split.rows, unsafe.Pointer(&args))
-	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
-	w.args.NextA, w.args.LDNextA = uintptr(w.a), 0 // memory that is there
-	if w.packX == nil {                            // a row panel as high follows, most likely
-		w.args.NextA, w.args.LDNextA = uintptr(from)+uintptr((s.row(1)-s.row(0))*pitch), uintptr(pitch)
+	if w.packX == nil { // a row panel as high follows, most likely
+		w.args.FetchRows(s.tiles.Format, uintptr(from)+uintptr((s.row(1)-s.row(0))*pitch), pitch)
 	}
 	return nil
+}
+
+// splitTurned splits rows that lie by columns, if there is a kernel for so many, and has
+// those fetched that follow: a row panel, or else the first one of the next block of k.
+func (s *gemmStep) splitTurned(w *gemmWorker, x unsafe.Pointer, b area, panel, first, end int, found []x86.Found) bool {
+	r0, r1 := s.row(panel), s.row(panel+1)
+	rows, values := r1-r0, end-first
+	if w.packX == nil || x == nil || s.kernel.split.turned == 0 || rows%x86.PackedCols != 0 || values%x86.SplitValues != 0 {
+		return false
+	}
+	at := func(row, k int) uintptr { return uintptr(4 * (row + k*s.colX)) }
+	chunks := values / x86.SplitValues
+	args := x86.SplitTurnedArgs{From: unsafe.Add(x, at(r0, first)), To: w.a, LDFrom: uintptr(4 * s.colX), LDTo: uintptr(4 * s.strideA),
+		Squares: uintptr(rows / x86.PackedCols), Chunks: uintptr(chunks), Found: &found[0], Scratch: w.narrow}
+	jit.Call(s.kernel.split.turned, unsafe.Pointer(&args))
+	next := at(r1, first)
+	if panel+1 == b.row1 {
+		next = at(s.row(b.row0), end)
+	}
+	w.args.FetchColumns(uintptr(x)+next, 4*s.colX, values, chunks, b.col1-b.col0)
+	return true
 }
 
 // rowsOfX is where rows of X lie as f32 side by side, and the bytes from one to the

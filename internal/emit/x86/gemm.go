@@ -128,7 +128,8 @@ type GemmArgs struct {
 	RowPanels            uintptr        // at least 1
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
-	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel
+	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel, see FetchRows
+	StepNextA, StepsA    uintptr        // bytes from those that a chunk fetches to those of the next, and from panel to panel
 	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
 
@@ -165,8 +166,10 @@ const (
 	gemmSums     = 160
 	gemmNextA    = 168
 	gemmLDNextA  = 176
-	gemmMask     = 184
-	gemmFinish   = 216
+	gemmStepA    = 184
+	gemmStepsA   = 192
+	gemmMask     = 200
+	gemmFinish   = 232
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8
@@ -193,6 +196,42 @@ const PackedCols = 16
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
 const GemmUnroll = 4
+
+// fetchedRows is the rows of A that kernels by AMX fetch at once: lines of a chunk of
+// each.
+const fetchedRows = 4
+
+// FetchRows has rows fetched that lie side by side from an address on, pitch bytes apart:
+// each panel of B fetches fetchedRows of them.
+func (g *GemmArgs) FetchRows(f GemmFormat, next uintptr, pitch int) {
+	g.NextA, g.LDNextA = next, uintptr(pitch)
+	g.StepNextA, g.StepsA = uintptr(f.fetchedBytes()), uintptr(fetchedRows*pitch)
+}
+
+// FetchColumns has values of k fetched, pitch bytes apart, of rows that lie by columns
+// from an address on: during so many chunks of each of the panels.
+func (g *GemmArgs) FetchColumns(next uintptr, pitch, values, chunks, panels int) {
+	of := (values + panels - 1) / panels
+	step := 0
+	if chunks > 1 {
+		step = max(0, (of-fetchedRows+chunks-2)/(chunks-1))
+	}
+	g.NextA, g.LDNextA = next, uintptr(pitch)
+	g.StepNextA, g.StepsA = uintptr(step*pitch), uintptr(of*pitch)
+}
+
+// FetchNothing has memory that is there fetched again and again.
+func (g *GemmArgs) FetchNothing(there unsafe.Pointer) {
+	g.NextA, g.LDNextA, g.StepNextA, g.StepsA = uintptr(there), 0, 0, 0
+}
+
+// fetchedBytes is what is fetched of a row for a chunk, whole lines.
+func (f GemmFormat) fetchedBytes() int {
+	if f.Splits() { // before they are split
+		return 4 * SplitValues
+	}
+	return amxBytes
+}
 
 // SetK sets the number of K steps.
 func (g *GemmArgs) SetK(k int) {

@@ -103,7 +103,8 @@ func (t *tileGen) amxOperands() {
 	}
 	t.Op(asm.MOV, gAside, asm.Ptr(gArgs, gemmLDNextA))
 	t.Op(asm.MOV, gFetch, asm.Ptr(gArgs, gemmFetchA))
-	t.Op(asm.LEA, gCount, asm.Idx(gFetch, gAside, amxFetched, 0))
+	t.Op(asm.MOV, gCount, gFetch)
+	t.Op(asm.ADD, gCount, asm.Ptr(gArgs, gemmStepsA))
 	t.Op(asm.MOV, asm.Ptr(gArgs, gemmFetchA), gCount)
 	t.Op(asm.MOV, gPitch, asm.Ptr(gArgs, gemmVectorB))
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
@@ -178,24 +179,17 @@ func (t *tileGen) amxMultiply(planes [2]int, held map[asm.T][2]int) {
 	}
 }
 
-// amxFetched is the rows of A that each panel of B fetches for the next row panel:
-// eight panels fetch those of a whole tile.
-const amxFetched = 4
-
-// amxFetch fetches what a chunk takes of each into the second cache.
+// amxFetch fetches what a chunk takes of some rows of A, see GemmArgs.NextA, into the
+// second cache: of fetchedRows.
 func (t *tileGen) amxFetch() {
-	lines := 1
-	if t.format.Splits() { // before they are split
-		lines = 4 * SplitValues / amxBytes
-	}
 	t.Op(asm.LEA, gPitch, asm.Idx(gFetch, gAside, 2, 0))
-	for line := range lines {
+	for at := 0; at < t.format.fetchedBytes(); at += amxBytes {
 		for _, base := range []asm.R{gFetch, gPitch} {
-			t.Op(asm.PREFETCHT1, asm.Ptr(base, line*amxBytes))
-			t.Op(asm.PREFETCHT1, asm.Idx(base, gAside, 1, line*amxBytes))
+			t.Op(asm.PREFETCHT1, asm.Ptr(base, at))
+			t.Op(asm.PREFETCHT1, asm.Idx(base, gAside, 1, at))
 		}
 	}
-	t.Op(asm.ADD, gFetch, asm.Imm(lines*amxBytes))
+	t.Op(asm.ADD, gFetch, asm.Ptr(gArgs, gemmStepA))
 }
 
 // amxStart loads the sums that are to be continued, or clears the registers.

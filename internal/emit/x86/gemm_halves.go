@@ -86,6 +86,7 @@ const (
 	hUnscale  = asm.V(26)
 	hPairs    = asm.V(24) // indices of words
 	hEnd      = asm.RBX   // bytes of a row before its scale
+	hPitch    = asm.RBX   // from k to k, of rows that lie by columns
 )
 
 func (g *halvesGen) constants() {
@@ -312,11 +313,7 @@ func (g *halvesGen) panels() {
 			g.Op(asm.VMULPS, x+k, hScale, asm.Ptr(hFrom, 4*PackedCols*int(k)))
 			g.halve(x+k, first+k, second+k)
 		}
-		for n, half := range []asm.V{first, second} {
-			g.Op(asm.VINSERTI64X4, half, half, half+1, asm.Imm(1))
-			g.Op(asm.VPERMW, half, hPairs, half)
-			g.Op(asm.VMOVUPS, asm.Ptr(hTo, n*64*GemmChunk), half)
-		}
+		g.storePairs(first, second, hTo)
 		g.Op(asm.ADD, hTo, asm.Imm(64))
 		g.Op(asm.ADD, hFrom, asm.Imm(2*4*PackedCols))
 		g.Op(asm.SUB, hPair, asm.Imm(1))

@@ -73,6 +73,17 @@ func (a *SplitRowsArgs) SetWidth(n int) {
 	a.Rest = [2]uint32{1<<min(rest, half) - 1, 1<<max(rest-half, 0) - 1}
 }
 
+// SplitTurnedArgs is what the kernel that splits rows of A which lie by columns gets in
+// RDI: Squares times PackedCols rows of Chunks whole chunks, at least 1 each. LDFrom is
+// from one value of k to the next. Found has a word for each row.
+type SplitTurnedArgs struct {
+	From, To        unsafe.Pointer
+	LDFrom, LDTo    uintptr // bytes
+	Squares, Chunks uintptr
+	Found           *Found
+	Scratch         unsafe.Pointer // TurnedScratch bytes, at a multiple of 64
+}
+
 // SplitPanelsArgs is what the kernel that splits packed panels of B, of PackedCols
 // columns, gets in RDI: Panels panels of Chunks chunks, at least 1 each. Values of the
 // steps are there, at least 1, and columns of the last panel; what fills them up does
@@ -101,7 +112,7 @@ func (f Found) Apart(column Found) bool {
 	return (f|column)&FoundOdd != 0 || f&FoundTiny != 0 && column&FoundSmall != 0 || f&FoundSmall != 0 && column&FoundTiny != 0
 }
 
-// Offsets of both; a test compares.
+// Offsets of all; a test compares.
 const (
 	splitFrom   = 0
 	splitTo     = 8
@@ -114,27 +125,37 @@ const (
 	splitFoundB = 48
 	splitValues = 56
 	splitLast   = 64
+
+	splitScratch = 56
 )
 
-// SplitKernels are the offsets of the two kernels in Code.
+// SplitKernels are the offsets of the kernels in Code. Turned is that of halves alone.
 type SplitKernels struct {
-	Code         []byte
-	Rows, Panels int
+	Code                 []byte
+	Rows, Panels, Turned int
 }
 
-// EmitSplit emits both for a format that splits.
+// EmitSplit emits those of a format that splits.
 func EmitSplit(format GemmFormat) (*SplitKernels, error) {
 	k := &SplitKernels{}
-	for _, part := range []struct {
+	type part struct {
 		at   *int
-		emit func(g splitter)
-	}{{&k.Rows, splitter.rows}, {&k.Panels, splitter.panels}} {
-		g := &splitGen{Asm: asm.New(asm.AVX512)}
-		if format == GemmAMXThirds {
-			part.emit(&thirdsGen{g})
-		} else {
-			part.emit(&halvesGen{g})
+		emit func(*splitGen)
+	}
+	parts := []part{
+		{&k.Rows, func(g *splitGen) { (&thirdsGen{g}).rows() }},
+		{&k.Panels, func(g *splitGen) { (&thirdsGen{g}).panels() }},
+	}
+	if format == GemmAMXHalves {
+		parts = []part{
+			{&k.Rows, func(g *splitGen) { (&halvesGen{g}).rows() }},
+			{&k.Panels, func(g *splitGen) { (&halvesGen{g}).panels() }},
+			{&k.Turned, func(g *splitGen) { (&halvesGen{g}).turned() }},
 		}
+	}
+	for _, part := range parts {
+		g := &splitGen{Asm: asm.New(asm.AVX512)}
+		part.emit(g)
 		g.Op(asm.VZEROUPPER)
 		g.Op(asm.RET)
 		code, err := g.Finish()
@@ -148,12 +169,6 @@ func EmitSplit(format GemmFormat) (*SplitKernels, error) {
 		k.Code = append(k.Code, code...)
 	}
 	return k, nil
-}
-
-// splitter emits the two kernels of a format.
-type splitter interface {
-	rows()
-	panels()
 }
 
 // Registers of both.
@@ -178,7 +193,10 @@ const (
 var hFound = asm.K(3)
 
 // splitGen is what both formats' kernels have in common.
-type splitGen struct{ *asm.Asm }
+type splitGen struct {
+	*asm.Asm
+	wordOfLane bool // what is found is told of each lane
+}
 
 // limits loads what check compares with.
 func (g *splitGen) limits(least, most float32) {
@@ -199,13 +217,22 @@ func (g *splitGen) check(x, t asm.V) {
 	g.Op(asm.KORW, hFound, hFound, asm.K(2))
 }
 
-// report adds to the word at hWords what was found.
+// report adds to the word at hWords what was found in any lane, or to the words that
+// begin there what was found in each.
 func (g *splitGen) report(what Found, lanes asm.K) {
 	none := g.NewLabel()
 	g.Op(asm.KORTESTW, lanes, lanes)
 	g.J(asm.EQ, none)
-	g.Op(asm.MOV, hPair.R32(), asm.Imm(int(what)))
-	g.Op(asm.OR, asm.Ptr(hWords, 0), hPair.R32())
+	if g.wordOfLane {
+		const t, words = asm.V(0), asm.V(2)
+		g.Op(asm.VBROADCASTSS, t, g.U32(uint32(what)))
+		g.Op(asm.VMOVUPS, words, asm.Ptr(hWords, 0))
+		g.Op(asm.VPORD, words, words, t, asm.Mask(lanes))
+		g.Op(asm.VMOVUPS, asm.Ptr(hWords, 0), words)
+	} else {
+		g.Op(asm.MOV, hPair.R32(), asm.Imm(int(what)))
+		g.Op(asm.OR, asm.Ptr(hWords, 0), hPair.R32())
+	}
 	g.Bind(none)
 }
 

@@ -15,10 +15,13 @@ import (
 func TestSplitArgs(t *testing.T) {
 	var a SplitRowsArgs
 	var b SplitPanelsArgs
+	var c SplitTurnedArgs
 	for name, at := range map[string][2]uintptr{
 		"From": {unsafe.Offsetof(a.From), splitFrom}, "To": {unsafe.Offsetof(a.To), splitTo}, "LDFrom": {unsafe.Offsetof(a.LDFrom), splitLDFrom}, "LDTo": {unsafe.Offsetof(a.LDTo), splitLDTo},
 		"Rows": {unsafe.Offsetof(a.Rows), splitCount}, "Chunks": {unsafe.Offsetof(a.Chunks), splitChunks}, "Rest": {unsafe.Offsetof(a.Rest), splitRest}, "Found": {unsafe.Offsetof(a.Found), splitFoundA},
 		"panels' From": {unsafe.Offsetof(b.From), splitFrom}, "panels' To": {unsafe.Offsetof(b.To), splitTo}, "panels' LDFrom": {unsafe.Offsetof(b.LDFrom), splitLDFrom}, "panels' LDTo": {unsafe.Offsetof(b.LDTo), splitLDTo},
+		"squares' From": {unsafe.Offsetof(c.From), splitFrom}, "squares' To": {unsafe.Offsetof(c.To), splitTo}, "squares' LDFrom": {unsafe.Offsetof(c.LDFrom), splitLDFrom}, "squares' LDTo": {unsafe.Offsetof(c.LDTo), splitLDTo},
+		"Squares": {unsafe.Offsetof(c.Squares), splitCount}, "squares' Chunks": {unsafe.Offsetof(c.Chunks), splitChunks}, "squares' Found": {unsafe.Offsetof(c.Found), splitFoundB}, "Scratch": {unsafe.Offsetof(c.Scratch), splitScratch},
 		"Panels": {unsafe.Offsetof(b.Panels), splitCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), splitChunks}, "panels' Found": {unsafe.Offsetof(b.Found), splitFoundB}, "Values": {unsafe.Offsetof(b.Values), splitValues}, "LastColumns": {unsafe.Offsetof(b.LastColumns), splitLast},
 	} {
 		if at[0] != at[1] {
