@@ -51,3 +51,27 @@ func TestNorm(t *testing.T) {
 		}
 	}
 }
+
+// The gradient of a norm is x / norm, for numbers of every size.
+func TestNormGradient(t *testing.T) {
+	ctx := context.Background()
+	for _, x := range [][]float32{{3, 1e-13, -4}, {3e13, 4e13}, {3e-20, 4e-20}} {
+		of := sinter.Of(x, 1, len(x))
+		got, err := sinter.Values[float32](ctx, sinter.Grad(optim.Norm(of), of)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		norm := 0.0
+		for _, v := range x {
+			norm = math.Hypot(norm, float64(v))
+		}
+		for i, v := range x {
+			if want := float64(v) / norm; math.Abs(float64(got[i])-want) > 1e-6*math.Abs(want) {
+				t.Errorf("of %v: %g, want %g", x, got[i], want)
+			}
+		}
+	}
+	if norm, err := sinter.Values[int64](ctx, optim.Norm(sinter.Of([]int64{1<<24 + 1}, 1))); err != nil || norm[0] != 1<<24+1 {
+		t.Errorf("of integers %v, %v", norm, err)
+	}
+}

@@ -374,33 +374,45 @@ func Norm(x ...sinter.Tensor) sinter.Tensor {
 	return norm.Cast(x[0].DType())
 }
 
-// sumSquares is a sum in F64. Elements that are no F64 are squared in F32, in which
-// the square of 1e20 has no place, nor that of 1e-30: so large and small ones are
-// scaled beforehand, and rows of each size added up for themselves.
+// sumSquares is a sum in F64: the square of an F32 of 1e20 is no F32.
 func sumSquares(x []sinter.Tensor) sinter.Tensor {
 	sum := sinter.Scalar(0).Cast(sinter.F64)
 	for _, g := range x {
-		if g.DType() == sinter.F64 {
-			sum = sum.Add(g.Square().Sum())
-			continue
+		switch g.DType() {
+		case sinter.F32, sinter.F16, sinter.BF16:
+			g = sinter.CustomGrad(
+				func(in []sinter.Tensor) sinter.Tensor { return squaresBySize(in[0].Cast(sinter.F32)) },
+				func(in []sinter.Tensor, _, dy sinter.Tensor) []sinter.Tensor {
+					return []sinter.Tensor{in[0].Cast(sinter.F64).Mul(dy).Mul(sinter.Scalar(2)).Cast(in[0].DType())}
+				}, g)
+		default:
+			g = g.Cast(sinter.F64).Square().Sum()
 		}
-		g = g.Cast(sinter.F32)
-		const large, small = 0x1p+40, 0x1p-40
-		isLarge, isSmall, zero := g.Abs().Greater(sinter.Scalar(large)), g.Abs().Less(sinter.Scalar(small)), sinter.Scalar(0)
-		for _, part := range []struct {
-			of    sinter.Tensor
-			scale float64
-		}{
-			{sinter.Where(isLarge, zero, sinter.Where(isSmall, zero, g)), 1}, // and NaN
-			{sinter.Where(isLarge, g, zero), 0x1p-80},
-			{sinter.Where(isSmall, g, zero), 0x1p+80},
-		} {
-			rows := part.of.Mul(sinter.Scalar(part.scale)).Square()
-			if rows.Rank() > 1 {
-				rows = rows.Sum(-1)
-			}
-			sum = sum.Add(rows.Cast(sinter.F64).Sum().Mul(sinter.Scalar(1 / (part.scale * part.scale)).Cast(sinter.F64)))
+		sum = sum.Add(g)
+	}
+	return sum
+}
+
+// squaresBySize adds up the squares of x, F32, in F64. They are taken in F32, for which
+// there is machine code and in which those of 1e20 and of 1e-30 have no place: so large and
+// small elements are scaled beforehand, and rows of each size added up for themselves.
+func squaresBySize(x sinter.Tensor) sinter.Tensor {
+	const large, small = 0x1p+40, 0x1p-40
+	isLarge, isSmall, zero := x.Abs().Greater(sinter.Scalar(large)), x.Abs().Less(sinter.Scalar(small)), sinter.Scalar(0)
+	sum := sinter.Scalar(0).Cast(sinter.F64)
+	for _, part := range []struct {
+		of    sinter.Tensor
+		scale float64
+	}{
+		{sinter.Where(isLarge, zero, sinter.Where(isSmall, zero, x)), 1}, // and NaN
+		{sinter.Where(isLarge, x, zero), 0x1p-80},
+		{sinter.Where(isSmall, x, zero), 0x1p+80},
+	} {
+		rows := part.of.Mul(sinter.Scalar(part.scale)).Square()
+		if rows.Rank() > 1 {
+			rows = rows.Sum(-1)
 		}
+		sum = sum.Add(rows.Cast(sinter.F64).Sum().Mul(sinter.Scalar(1 / (part.scale * part.scale)).Cast(sinter.F64)))
 	}
 	return sum
 }

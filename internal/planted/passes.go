@@ -260,8 +260,8 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "squares-of-small-gradients-are-0", File: "optim/optim.go",
-		Old:     "{sinter.Where(isSmall, g, zero), 0x1p+80}",
-		New:     "{sinter.Where(isSmall, g, zero), 1}",
+		Old:     "{sinter.Where(isSmall, x, zero), 0x1p+80}",
+		New:     "{sinter.Where(isSmall, x, zero), 1}",
 		Package: "optim", Run: "TestNorm",
 	},
 	{

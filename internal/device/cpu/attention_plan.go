@@ -187,7 +187,7 @@ func (s *attentionStep) memory(r *binding) error {
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		w.gemm.StepC = uintptr(4 * width)
 		w.gemm.Sums = unsafe.Add(own[i], at[6])
-		w.gemm.NextA = uintptr(w.scores) // memory that is there
+		w.gemm.FetchNothing(w.scores)
 		for _, c := range calls {
 			if c.part == nil {
 				continue

@@ -202,14 +202,15 @@ func (s *gemmStep) collides(stride, rows int) bool {
 func (s *gemmStep) memory(r *binding) error {
 	k, tile := s.kernel, s.tiles.Tile
 	pad := s.lanes // keeps rows of the panels from colliding
-	s.strideX = s.maxK() + pad
-	s.strideA, s.strideC = s.maxK()*s.tiles.Format.StepA()/4+pad, s.blockPanels*s.width+pad
-	if f := s.tiles.Format; f.AMX() { // whole lines, and an odd number of them
-		k := min(s.steps, s.kCut.block)
-		s.strideX, s.strideA = k|pad, k|pad
-		if s.splits() {
-			s.strideA = f.RowBytes(k)/4 | pad
-		}
+	s.strideC = s.blockPanels*s.width + pad
+	f, steps := s.tiles.Format, min(s.steps, s.kCut.block)
+	switch { // by AMX whole lines, and an odd number of them
+	case s.splits():
+		s.strideX, s.strideA = steps|pad, f.RowBytes(steps)/4|pad
+	case f.AMX():
+		s.strideA = steps | pad
+	default:
+		s.strideA = s.maxK()*f.StepA()/4 + pad
 	}
 	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width

@@ -167,7 +167,8 @@ func (s *gemmStep) splitA(w *gemmWorker, x unsafe.Pointer, b area, panel, k0, k1
 }
 
 // splitTurned splits rows that lie by columns, if there is a kernel for so many, and has
-// those fetched that follow: a row panel, or else the first one of the next block of k.
+// those fetched that follow: a row panel, or else the first one of the next block of k,
+// if there is one.
 func (s *gemmStep) splitTurned(w *gemmWorker, x unsafe.Pointer, b area, panel, first, end int, found []x86.Found) bool {
 	r0, r1 := s.row(panel), s.row(panel+1)
 	rows, values := r1-r0, end-first
@@ -175,15 +176,14 @@ func (s *gemmStep) splitTurned(w *gemmWorker, x unsafe.Pointer, b area, panel, f
 		return false
 	}
 	at := func(row, k int) uintptr { return uintptr(4 * (row + k*s.colX)) }
-	chunks := values / x86.SplitValues
 	args := x86.SplitTurnedArgs{From: unsafe.Add(x, at(r0, first)), To: w.a, LDFrom: uintptr(4 * s.colX), LDTo: uintptr(4 * s.strideA),
-		Squares: uintptr(rows / x86.PackedCols), Chunks: uintptr(chunks), Found: &found[0], Scratch: w.narrow}
+		Squares: uintptr(rows / x86.PackedCols), Chunks: uintptr(values / x86.SplitValues), Found: &found[0], Scratch: w.narrow}
 	jit.Call(s.kernel.split.turned, unsafe.Pointer(&args))
 	next := at(r1, first)
 	if panel+1 == b.row1 {
 		next = at(s.row(b.row0), end)
 	}
-	w.args.FetchColumns(uintptr(x)+next, 4*s.colX, values, chunks, b.col1-b.col0)
+	w.args.FetchColumns(uintptr(x)+next, 4*s.colX, values, b.col1-b.col0)
 	return true
 }
 

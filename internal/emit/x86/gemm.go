@@ -197,8 +197,8 @@ const PackedCols = 16
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
 const GemmUnroll = 4
 
-// fetchedRows is the rows of A that kernels by AMX fetch at once: lines of a chunk of
-// each.
+// fetchedRows is the rows of A, or the values of k of rows that lie by columns, that
+// kernels by AMX fetch at once: fetchedBytes of each.
 const fetchedRows = 4
 
 // FetchRows has rows fetched that lie side by side from an address on, pitch bytes apart:
@@ -208,9 +208,11 @@ func (g *GemmArgs) FetchRows(f GemmFormat, next uintptr, pitch int) {
 	g.StepNextA, g.StepsA = uintptr(f.fetchedBytes()), uintptr(fetchedRows*pitch)
 }
 
-// FetchColumns has values of k fetched, pitch bytes apart, of rows that lie by columns
-// from an address on: during so many chunks of each of the panels.
-func (g *GemmArgs) FetchColumns(next uintptr, pitch, values, chunks, panels int) {
+// FetchColumns has so many values of k of split rows fetched that lie by columns from an
+// address on, pitch bytes apart, during whole chunks of as many values and so many panels:
+// all where there are as many lines to fetch in. For RowPanels 1 alone.
+func (g *GemmArgs) FetchColumns(next uintptr, pitch, values, panels int) {
+	chunks := values / SplitValues
 	of := (values + panels - 1) / panels
 	step := 0
 	if chunks > 1 {

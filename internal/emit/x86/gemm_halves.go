@@ -104,7 +104,8 @@ func (g *halvesGen) start() {
 }
 
 // look takes in the magnitudes of x, a register or memory; in the least one those
-// numbers that mask has. A NaN counts for nothing, as it is the result either way.
+// numbers that mask has. NaN counts for nothing, or makes forget what was before it in its
+// lane if it is a signalling one: sums with it are NaN either way.
 func (g *halvesGen) look(turn int, x asm.Arg, mask ...asm.Arg) {
 	most, least := hGreatest+asm.V(turn), hSmallest+asm.V(turn)
 	g.Op(asm.VRANGEPS, most, most, x, asm.Imm(rangeGreatest))

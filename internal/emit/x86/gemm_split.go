@@ -171,7 +171,7 @@ func EmitSplit(format GemmFormat) (*SplitKernels, error) {
 	return k, nil
 }
 
-// Registers of both.
+// Registers of all.
 const (
 	hFrom  = asm.RSI
 	hTo    = asm.RDX
