@@ -36,7 +36,13 @@ func TestNorm(t *testing.T) {
 				want += float64(v) * float64(v)
 			}
 			flat = append(flat, sinter.Of(x, len(x)))
-			square = append(square, sinter.Of(x, 1, len(x)/max(1, len(x)%10), max(1, len(x)%10)))
+			cols := 1
+			for c := range min(len(x), 30) {
+				if len(x)%(c+1) == 0 {
+					cols = c + 1
+				}
+			}
+			square = append(square, sinter.Of(x, 1, len(x)/cols, cols))
 		}
 		want = math.Sqrt(want)
 		for form, x := range map[string][]sinter.Tensor{"flat": flat, "in three dimensions": square} {
