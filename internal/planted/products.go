@@ -43,8 +43,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "transposed-halves-swapped", File: "internal/emit/x86/gemm_transpose.go",
-		Old:     "asm.V(8*h+4+j), even)",
-		New:     "asm.V(8*h+4+j), odd)",
+		Old:     "x, y, asm.Imm(0x88), asm.Imm(0xDD))",
+		New:     "x, y, asm.Imm(0xDD), asm.Imm(0x88))",
 		Package: "internal/emit/x86", Run: "TestTranspose", Needs: avx512,
 	},
 	{
@@ -433,9 +433,9 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestPartsUneven", Needs: amxFP16,
 	},
 	{
-		Name: "what-fills-up-columns-is-small", File: "internal/emit/x86/gemm_halves.go",
-		Old:     "}, asm.Mask(columns))",
-		New:     "})",
+		Name: "what-fills-up-columns-is-small", File: "internal/emit/x86/gemm_halves_panels.go",
+		Old:     "g.scales(g.nonzeroOfPanel, asm.Mask(hColumns))",
+		New:     "g.scales(g.nonzeroOfPanel)",
 		Package: "internal/emit/x86", Run: "TestHalves", Needs: amxFP16,
 	},
 	{
@@ -487,18 +487,42 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestHalvesTurned", Needs: amxFP16,
 	},
 	{
-		Name: "second-square-in-the-scale-of-the-first", File: "internal/emit/x86/gemm_halves_turned.go",
-		Old: `	g.Op(asm.VMOVUPS, asm.Ptr(hScratch, turnedUnscale), hUnscale)
-	g.toStart()
+		Name: "rows-by-columns-in-the-scale-of-the-first", File: "internal/emit/x86/gemm_halves_turned.go",
+		Old: `	g.Op(asm.ADD, hInto, asm.Imm(4))
 `,
-		New: `	g.Op(asm.CMP, hCount, asm.Ptr(gArgs, splitCount))
-	first := g.NewLabel()
-	g.J(asm.NE, first)
-	g.Op(asm.VMOVUPS, asm.Ptr(hScratch, turnedUnscale), hUnscale)
-	g.Bind(first)
-	g.toStart()
-`,
+		New:     "",
 		Package: "internal/emit/x86", Run: "TestHalvesTurned", Needs: amxFP16,
+	},
+	{
+		Name: "columns-behind-the-last-are-read", File: "internal/emit/x86/gemm_halves_panels.go",
+		Old:     "asm.Ptr(hFrom, 0), asm.MaskZ(hColumns))",
+		New:     "asm.Ptr(hFrom, 0))",
+		Package: "internal/emit/x86", Run: "TestHalvesPanels", Needs: amxFP16,
+	},
+	{
+		Name: "values-behind-the-last-are-those-of-before", File: "internal/emit/x86/gemm_halves_panels.go",
+		Old: `	g.Op(asm.VMOVUPS, asm.Ptr(hInto, 0), asm.V(0))
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestHalvesPanels", Needs: amxFP16,
+	},
+	{
+		Name: "columns-are-looked-at-before-they-are-turned", File: "internal/emit/x86/gemm_halves_panels.go",
+		Old:     "g.turnIn(false)",
+		New:     "g.turnIn(true)",
+		Package: "internal/emit/x86", Run: "TestHalvesPanels", Needs: amxFP16,
+	},
+	{
+		Name: "columns-left-over-split-to-the-first", File: "internal/device/cpu/gemm_split.go",
+		Old:     "before, panels := (col-col0)/x86.PackedCols, ceilDiv(end-col, x86.PackedCols)",
+		New:     "before, panels := 0, ceilDiv(end-col, x86.PackedCols)",
+		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
+	},
+	{
+		Name: "columns-split-from-the-first-block-of-k", File: "internal/device/cpu/gemm_split.go",
+		Old:     "unsafe.Add(y, 4*(first+col*s.colY))",
+		New:     "unsafe.Add(y, 4*col*s.colY)",
+		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
 	},
 	{
 		Name: "rows-by-columns-from-the-panel-before", File: "internal/device/cpu/gemm_split.go",

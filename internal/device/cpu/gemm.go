@@ -20,7 +20,7 @@ type gemmKernel struct {
 	// place. A nil part is never needed.
 	x, y, out    template.Plain
 	beside       template.Plain // what the epilogue reads
-	yRows        bool           // Y lies by rows: may be used in place
+	yRows        bool           // Y lies by rows
 	sharedY      bool           // all batches have the same Y
 	plainOut     bool           // out is where rows of f32 or i32 are written
 	hasBeside    bool
@@ -138,7 +138,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	plain = plain && inPlace
 	switch {
 	case plain && sideBySide(k.y.Col, g.Cols) && k.format == template.Single:
-		k.yRows = !g.ConstY && !k.tiles.format.Splits()
+		k.yRows = true
 	case plain && sideBySide(k.y.Row, g.K):
 		if k.transpose, err = transposes[c.isa](); err != nil {
 			return err

@@ -40,7 +40,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB != nil {
 		s.lastB, s.fromB = weak.Make(s.packedB), fromB
 	} else {
-		if s.directB = k.yRows && s.worthDirect(); !s.directB {
+		if s.directB = k.yRows && !g.ConstY && !s.splits() && s.worthDirect(); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
 	}
@@ -236,7 +236,11 @@ func (s *gemmStep) memory(r *binding) error {
 		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes
 	}
 	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
-	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0 || s.splits()), 4*rowsA*max(s.strideA, s.strideX))
+	rowsX := 4 * rowsA * max(s.strideA, s.strideX)
+	if s.splits() {
+		rowsX = max(rowsX, x86.SplitScratch(steps))
+	}
+	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	slots, keep := 1, s.packedB == nil && s.keepsPacked()
 	if keep {
 		slots = s.slots()

@@ -45,7 +45,7 @@ type gemmStep struct {
 type gemmWorker struct {
 	args                 x86.GemmArgs
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
-	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split
+	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split; of what is split, scratch memory
 	parts                unsafe.Pointer // of B
 	rows, panels         []x86.Found    // what numbers of a block are, where operands are split
 	wholeK               int            // one more than the block of k that b holds as f32, if any
@@ -183,7 +183,7 @@ func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	if (k.packX == nil || k.turnX != 0 && s.splits()) && s.k > 0 { // nothing is read of an empty matrix, which may lie nowhere
 		a.x, err = s.base(k.x, batch)
 	}
-	if err == nil && s.k > 0 && (s.directB || k.transpose != 0) {
+	if err == nil && s.k > 0 && (s.directB || k.transpose != 0 || k.yRows && s.splits()) {
 		a.y, err = s.base(k.y, batch)
 	}
 	if err == nil && k.plainOut {

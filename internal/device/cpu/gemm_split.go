@@ -11,14 +11,14 @@ import (
 )
 
 // This file has products of f32 by AMX, which multiplies parts of numbers: see
-// internal/emit/x86/gemm_split.go. Both operands are brought into order as for other
-// tiles and split on the way: packed B for each block of columns and of k, or once if
-// it is constant, rows of A for each row panel. Rows of A by panels of B whose numbers
+// internal/emit/x86/gemm_split.go. Both operands are split where they lie or, where that
+// has no kernel, brought into order as for other tiles before: B for each block of columns
+// and of k, or once if it is constant, rows of A for each row panel. Rows of A by panels of B whose numbers
 // parts do not hold well enough are multiplied as f32 instead, each alone, see
 // gemm_apart.go: so no result hangs on other rows, or on columns of other panels.
 
 // splitSet is the kernels that split, mapped.
-type splitSet struct{ rows, panels, turned uintptr }
+type splitSet struct{ rows, panels, turned, columns uintptr }
 
 // splitKernels are those of each format.
 var splitKernels = map[x86.GemmFormat]func() (*splitSet, error){
@@ -38,7 +38,7 @@ func newSplit(f x86.GemmFormat) func() (*splitSet, error) {
 		}
 		set := &splitSet{rows: code.Entry(k.Rows), panels: code.Entry(k.Panels)}
 		if f == x86.GemmAMXHalves {
-			set.turned = code.Entry(k.Turned)
+			set.turned, set.columns = code.Entry(k.Turned), code.Entry(k.Columns)
 		}
 		return set, nil
 	})
@@ -89,15 +89,40 @@ func SplitPays(f x86.GemmFormat, least, most, cols, terms int, constant bool) bo
 // splits tells whether operands are split.
 func (s *gemmStep) splits() bool { return s.tiles.Format.Splits() }
 
-// splitPanels splits packed panels of a block of k that hold so many columns.
-func (s *gemmStep) splitPanels(from, to unsafe.Pointer, kb, cols int, found *x86.Found) {
+// splitCols splits columns col0 to col1 of B for a block of k, whole panels but for the
+// last of all. y is where B of this batch lies. What cannot be split there is packed first:
+// pack does so from a column on, and says where.
+func (s *gemmStep) splitCols(y, scratch, to unsafe.Pointer, kb, col0, col1 int, found []x86.Found, pack func(col int) (unsafe.Pointer, error)) error {
 	k0, k1 := s.kStart(kb), s.kStart(kb+1)
 	first, end := s.values(k0, k1)
-	panels := ceilDiv(cols, x86.PackedCols)
-	args := x86.SplitPanelsArgs{From: from, To: to, LDFrom: uintptr(4 * x86.PackedCols * (k1 - k0)), LDTo: uintptr(s.tiles.Format.PanelBytes(k1 - k0)),
-		Panels: uintptr(panels), Chunks: uintptr((k1 - k0) / x86.SplitValues), Found: found,
-		Values: uintptr(end - first), LastColumns: 1<<(cols-(panels-1)*x86.PackedCols) - 1}
-	jit.Call(s.kernel.split.panels, unsafe.Pointer(&args))
+	args := x86.SplitPanelsArgs{LDTo: uintptr(s.tiles.Format.PanelBytes(k1 - k0)), Chunks: uintptr((k1 - k0) / x86.SplitValues), Values: uintptr(end - first), Scratch: scratch}
+	split := func(kernel uintptr, from unsafe.Pointer, col, end int) {
+		before, panels := (col-col0)/x86.PackedCols, ceilDiv(end-col, x86.PackedCols)
+		args.From, args.To, args.Found = from, unsafe.Add(to, before*int(args.LDTo)), &found[before]
+		args.Panels, args.LastColumns = uintptr(panels), 1<<(end-col-(panels-1)*x86.PackedCols)-1
+		jit.Call(kernel, unsafe.Pointer(&args))
+	}
+	k, col := s.kernel, col0
+	switch whole := (col1 - col0) / x86.PackedCols * x86.PackedCols; {
+	case k.split.columns == 0: // a format that is split from packed panels alone
+	case k.yRows:
+		args.LDFrom, args.Pitch = 4*x86.PackedCols, uintptr(4*s.rowY)
+		split(k.split.panels, unsafe.Add(y, 4*(first*s.rowY+col)), col, col1)
+		return nil
+	case k.transpose != 0 && whole > 0 && args.Values%x86.PackedCols == 0:
+		args.LDFrom, args.Pitch = uintptr(4*x86.PackedCols*s.colY), uintptr(4*s.colY)
+		split(k.split.columns, unsafe.Add(y, 4*(first+col*s.colY)), col, col+whole)
+		if col += whole; col == col1 {
+			return nil
+		}
+	}
+	from, err := pack(col)
+	if err != nil {
+		return err
+	}
+	args.LDFrom, args.Pitch = uintptr(4*x86.PackedCols*(k1-k0)), 4*x86.PackedCols
+	split(k.split.panels, from, col, col1)
+	return nil
 }
 
 // placeParts is placeB for operands that are split.
@@ -113,11 +138,17 @@ func (s *gemmStep) placeParts(w *gemmWorker, t, b area, y unsafe.Pointer, kb int
 	i, missing := s.slot(w, t, b, kb)
 	parts, found := unsafe.Add(w.parts, i*s.keptBytes()), w.packed.found[i*len(w.panels):][:end-first]
 	if missing {
-		if err := s.packWhole(w, b, y, kb); err != nil {
+		clear(found)
+		err := s.splitCols(y, w.narrow, parts, kb, col0, col1, found, func(col int) (unsafe.Pointer, error) {
+			if col == col0 {
+				return w.b, s.packWhole(w, b, y, kb)
+			}
+			w.wholeK = 0
+			return w.b, s.packCols(w.packY, b.batch0, y, kb, col, col1, w.b, s.slotBytes())
+		})
+		if err != nil {
 			return nil, err
 		}
-		clear(found)
-		s.splitPanels(w.b, parts, kb, col1-col0, &found[0])
 	}
 	w.note(found)
 	return parts, nil

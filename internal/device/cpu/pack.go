@@ -198,12 +198,12 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, found []x86.Found, err er
 		}
 	}()
 	perTask := max(1, packTask/(s.maxK()*x86.PackedCols)) * x86.PackedCols
-	whole, spill := 0, (max(k.packY.spill, 64)+63)&^63 // what is still to be split, behind the spills
+	whole, scratch, spill := 0, 0, (max(k.packY.spill, 64)+63)&^63 // what is still to be split, behind the spills
 	if s.splits() {
-		whole = 4 * perTask * s.maxK()
+		whole, scratch = 4*perTask*s.maxK(), x86.SplitScratch(s.maxK())
 		found = make([]x86.Found, batches*s.kBlocks*ceilDiv(s.cols, x86.PackedCols))
 	}
-	spills, err := r.scratch(spill + whole)
+	spills, err := r.scratch(spill + whole + scratch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,12 +227,10 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, found []x86.Found, err er
 			return s.packCols(calls[worker], batch, at.y, block, first, end, unsafe.Add(mem.Pointer(), to), mem.Len()-to)
 		}
 		panels := unsafe.Add(spills[worker], spill)
-		if err := s.packCols(calls[worker], batch, at.y, block, first, end, panels, whole); err != nil {
-			return err
-		}
 		at0 := (batch*s.kBlocks+block)*ceilDiv(s.cols, x86.PackedCols) + first/x86.PackedCols
-		s.splitPanels(panels, unsafe.Add(mem.Pointer(), to), block, end-first, &found[at0])
-		return nil
+		return s.splitCols(at.y, unsafe.Add(panels, whole), unsafe.Add(mem.Pointer(), to), block, first, end, found[at0:], func(col int) (unsafe.Pointer, error) {
+			return panels, s.packCols(calls[worker], batch, at.y, block, col, end, panels, whole)
+		})
 	})
 	if err != nil {
 		return nil, nil, err

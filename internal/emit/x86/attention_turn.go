@@ -12,7 +12,7 @@ func emitTurnRows(a *asm.Asm, _ GemmFormat) error {
 			a.Op(asm.MOV, row, asm.Ptr(argsReg, turnRows+8*r))
 			load(asm.V(r), asm.Idx(row, column, 1, 0))
 		}
-		for _, v := range turnSquare(a, lanes) {
+		for _, v := range turnSquare(a, registers(0, lanes), asm.V(lanes)) {
 			a.Op(asm.VMOVUPS, asm.Ptr(to, 0), v)
 			a.Op(asm.ADD, to, ldTo)
 		}

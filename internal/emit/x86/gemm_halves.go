@@ -1,10 +1,6 @@
 package x86
 
-import (
-	"encoding/binary"
-
-	"github.com/sinterml/sinter/internal/emit/x86/asm"
-)
+import "github.com/sinterml/sinter/internal/emit/x86/asm"
 
 // This file emits the kernels around products of GemmAMXHalves. An f32 is, but for at
 // most 2^-23 of it, the sum of two f16 of 11 digits, its halves: the nearest f16, and
@@ -86,7 +82,6 @@ const (
 	hUnscale  = asm.V(26)
 	hPairs    = asm.V(24) // indices of words
 	hEnd      = asm.RBX   // bytes of a row before its scale
-	hPitch    = asm.RBX   // from k to k, of rows that lie by columns
 )
 
 func (g *halvesGen) constants() {
@@ -189,15 +184,11 @@ func (g *halvesGen) halve(x, first, second asm.V) {
 	g.Op(asm.VCVTPS2PH, second, x, asm.Imm(nearest))
 }
 
-// pairsOfWords are indices that bring words of the lower half and of the upper half of
-// a vector side by side.
-func pairsOfWords() []byte {
-	const words = 32
-	order := make([]byte, 0, 2*words)
-	for i := range words {
-		order = binary.LittleEndian.AppendUint16(order, uint16(i/2+i%2*words/2))
+// storeHalves stores those of the first or the second numbers of a row's chunk.
+func (g *halvesGen) storeHalves(part int, first, second asm.V) {
+	for n, half := range []asm.V{first, second} {
+		g.Op(asm.VMOVUPS, asm.Ptr(hTo, 64*n+32*part), half, asm.L256)
 	}
-	return order
 }
 
 // spread brings the greatest lane of hGreatest to all.
@@ -261,8 +252,7 @@ func (g *halvesGen) rows() {
 				load(x+i, half)
 				g.Op(asm.VMULPS, x+i, x+i, hScale)
 				g.halve(x+i, first+i, second+i)
-				g.Op(asm.VMOVUPS, asm.Ptr(hTo, 32*half), first+i, asm.L256)
-				g.Op(asm.VMOVUPS, asm.Ptr(hTo, 64+32*half), second+i, asm.L256)
+				g.storeHalves(half, first+i, second+i)
 			}
 			g.Op(asm.ADD, hFrom, asm.Imm(4*SplitValues))
 			g.Op(asm.ADD, hTo, asm.Imm(64*halves))
@@ -279,70 +269,6 @@ func (g *halvesGen) endOfRow() {
 	g.J(asm.EQ, whole)
 	g.Op(asm.ADD, hEnd, asm.Imm(chunk))
 	g.Bind(whole)
-}
-
-// panels: of a chunk the tile of first halves, two successive k to a lane, then that
-// of second ones; behind all chunks what to multiply the sums of each column by.
-func (g *halvesGen) panels() {
-	g.begin(splitFoundB)
-	g.constants()
-	g.Op(asm.VMOVUPS, hPairs, g.Vec(pairsOfWords()))
-	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
-	columns := asm.K(6)
-	g.each(func() {
-		g.start()
-		g.values(looks, func(i int, from asm.M) { g.look(i, from) })
-		g.looked()
-		last := g.NewLabel()
-		g.Op(asm.KXNORW, columns, columns, columns)
-		g.Op(asm.CMP, hCount, asm.Imm(1))
-		g.J(asm.NE, last)
-		g.Op(asm.KMOVW, columns, asm.Ptr(gArgs, splitLast))
-		g.Bind(last)
-		g.scales(func() {
-			g.toStart()
-			g.values(1, func(_ int, from asm.M) {
-				g.Op(asm.VMOVUPS, x, from)
-				g.lookNonzero(x)
-			})
-		}, asm.Mask(columns))
-		g.toStart()
-		chunk := g.Here()
-		g.Op(asm.MOV, hPair, asm.Imm(GemmChunk))
-		pair := g.Here()
-		for k := range asm.V(2) {
-			g.Op(asm.VMULPS, x+k, hScale, asm.Ptr(hFrom, 4*PackedCols*int(k)))
-			g.halve(x+k, first+k, second+k)
-		}
-		g.storePairs(first, second, hTo)
-		g.Op(asm.ADD, hTo, asm.Imm(64))
-		g.Op(asm.ADD, hFrom, asm.Imm(2*4*PackedCols))
-		g.Op(asm.SUB, hPair, asm.Imm(1))
-		g.J(asm.NE, pair)
-		g.Op(asm.ADD, hTo, asm.Imm((halves-1)*64*GemmChunk))
-		g.Op(asm.SUB, hLeft, asm.Imm(1))
-		g.J(asm.NE, chunk)
-		g.Op(asm.VMOVUPS, asm.Ptr(hTo, 0), hUnscale)
-	})
-}
-
-// values calls f for each vector of a panel, for so many at once as long as there are.
-func (g *halvesGen) values(together int, f func(i int, from asm.M)) {
-	const vector = 4 * PackedCols
-	g.Op(asm.MOV, hPair, asm.Ptr(gArgs, splitValues))
-	for _, n := range []int{together, 1} {
-		behind, again := g.NewLabel(), g.NewLabel()
-		g.Bind(again)
-		g.Op(asm.CMP, hPair, asm.Imm(n))
-		g.J(asm.ULT, behind)
-		for i := range n {
-			f(i, asm.Ptr(hFrom, vector*i))
-		}
-		g.Op(asm.ADD, hFrom, asm.Imm(vector*n))
-		g.Op(asm.SUB, hPair, asm.Imm(n))
-		g.Jmp(again)
-		g.Bind(behind)
-	}
 }
 
 // To store the sums of a tile, and to join two Sums into C, would keep multiplications

@@ -162,24 +162,27 @@ func TestHalvesRows(t *testing.T) {
 	}
 }
 
-// The same of panels.
+// The same of panels, where columns lie side by side, packed or not, and where each lies
+// by itself.
 func TestHalvesPanels(t *testing.T) {
 	k, code := mapSplit(t, GemmAMXHalves)
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 100 {
+	for try := range 300 {
 		panels, chunks := 1+rng.IntN(3), 1+rng.IntN(3)
 		steps := chunks * SplitValues
 		values, lastCols := steps-rng.IntN(SplitValues), 1+rng.IntN(PackedCols) // behind them there are zeros
+		kernel := k.Panels
+		form := try % 3
+		if form == 2 {
+			kernel, values, lastCols = k.Columns, steps-rng.IntN(2)*SplitValues/2, PackedCols
+		}
 		size := GemmAMXHalves.PanelBytes(steps)
-		columns := make([][]float32, panels*PackedCols)
-		x, to := make([]float32, panels*steps*PackedCols), make([]byte, panels*size)
+		count := (panels-1)*PackedCols + lastCols
+		columns := make([][]float32, count)
+		to := make([]byte, panels*size)
 		odd, want := make([]Found, panels), make([]Found, panels)
 		even := rng.IntN(3) == 0
 		for c := range columns {
-			columns[c] = make([]float32, values)
-			if c >= (panels-1)*PackedCols+lastCols {
-				continue
-			}
 			var is bool
 			columns[c], is = halvesRow(rng, values, even)
 			for is && rng.IntN(20) > 0 { // few, as one makes its panel odd
@@ -188,16 +191,49 @@ func TestHalvesPanels(t *testing.T) {
 			if want[c/PackedCols] |= foundIn(columns[c]); is {
 				want[c/PackedCols] |= FoundOdd
 			}
-			for i, v := range columns[c] {
-				x[(c/PackedCols*steps+i)*PackedCols+c%PackedCols] = v
+		}
+		// How they lie: numbers from k to k, from column to column, from panel to panel.
+		down, beside, next := PackedCols, 1, steps*PackedCols
+		switch form {
+		case 1:
+			down, next = count+rng.IntN(3), PackedCols
+		case 2:
+			down, beside = 1, values+rng.IntN(3)
+			next = PackedCols * beside
+		}
+		at := func(c, i int) int { return c/PackedCols*next + c%PackedCols*beside + i*down }
+		from, err := jit.AllocGuarded(4*(at(count-1, values-1)+1), 1) // nothing behind it is read
+		if form == 0 {
+			from, err = jit.AllocGuarded(4*panels*next, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		scratch, err := jit.AllocGuarded(SplitScratch(steps), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range scratch.Bytes() {
+			scratch.Bytes()[i] = 0x41 // no zeros
+		}
+		x := unsafe.Slice((*float32)(from.Pointer()), len(from.Bytes())/4)
+		for c, column := range columns {
+			for i, v := range column {
+				x[at(c, i)] = v
 			}
 		}
-		args := SplitPanelsArgs{From: unsafe.Pointer(&x[0]), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * steps * PackedCols), LDTo: uintptr(size), Panels: uintptr(panels), Chunks: uintptr(chunks), Found: &odd[0], Values: uintptr(values), LastColumns: 1<<lastCols - 1}
-		jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
-		for c, column := range columns {
+		pitch := 4 * max(down, beside)
+		args := SplitPanelsArgs{From: from.Pointer(), To: unsafe.Pointer(&to[0]), LDFrom: uintptr(4 * next), LDTo: uintptr(size), Panels: uintptr(panels), Chunks: uintptr(chunks),
+			Found: &odd[0], Values: uintptr(values), LastColumns: 1<<lastCols - 1, Pitch: uintptr(pitch), Scratch: scratch.Pointer()}
+		jit.Call(code.Entry(kernel), unsafe.Pointer(&args))
+		for c := range panels * PackedCols {
+			column := make([]float32, steps) // what fills it up
+			if c < count {
+				copy(column, columns[c])
+			}
 			p, lane := c/PackedCols, c%PackedCols
 			if odd[p]&FoundOdd != want[p]&FoundOdd || want[p]&FoundOdd == 0 && odd[p] != want[p] {
-				t.Fatalf("panel %d is %v, want %v", p, odd[p], want[p])
+				t.Fatalf("form %d: panel %d is %v, want %v", form, p, odd[p], want[p])
 			}
 			if want[p]&FoundOdd != 0 {
 				continue
@@ -207,6 +243,11 @@ func TestHalvesPanels(t *testing.T) {
 				tile := i/SplitValues*halves + n
 				return binary.LittleEndian.Uint16(panel[tile*64*GemmChunk+i%SplitValues/2*64+4*lane+2*(i%2):])
 			})
+		}
+		for _, m := range []*jit.Guarded{from, scratch} {
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestHalvesTurned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scratch, err := jit.AllocGuarded(TurnedScratch, 64)
+		scratch, err := jit.AllocGuarded(SplitScratch(width), 64)
 		if err != nil {
 			t.Fatal(err)
 		}

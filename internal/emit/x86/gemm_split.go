@@ -81,20 +81,26 @@ type SplitTurnedArgs struct {
 	LDFrom, LDTo    uintptr // bytes
 	Squares, Chunks uintptr
 	Found           *Found
-	Scratch         unsafe.Pointer // TurnedScratch bytes, at a multiple of 64
+	Scratch         unsafe.Pointer // see SplitScratch, at a multiple of 64
 }
 
-// SplitPanelsArgs is what the kernel that splits packed panels of B, of PackedCols
-// columns, gets in RDI: Panels panels of Chunks chunks, at least 1 each. Values of the
-// steps are there, at least 1, and columns of the last panel; what fills them up does
-// not count.
+// SplitPanelsArgs is what a kernel that splits panels of B, of PackedCols columns, gets
+// in RDI: Panels panels of Chunks chunks, at least 1 each. Values of the steps are there,
+// at least 1, and columns of the last panel; what fills them up does not count.
+//
+// Those of halves read columns where they lie: Panels has Pitch from one value of k to
+// the next, as 4*PackedCols in packed panels, Columns has it from column to column, takes
+// whole panels, and Values that are a multiple of 16. They need Scratch. Those of thirds
+// know packed panels alone, which are filled up with zeros.
 type SplitPanelsArgs struct {
 	From, To       unsafe.Pointer
 	LDFrom, LDTo   uintptr // bytes from panel to panel
 	Panels, Chunks uintptr
 	Found          *Found // of each panel, as of rows
 	Values         uintptr
-	LastColumns    uintptr // bits
+	LastColumns    uintptr        // bits
+	Pitch          uintptr        // bytes
+	Scratch        unsafe.Pointer // see SplitScratch, at a multiple of 64
 }
 
 // Found is what the numbers of a row, or of a panel's columns, are.
@@ -126,13 +132,18 @@ const (
 	splitValues = 56
 	splitLast   = 64
 
+	splitPitch = 72
+	splitIn    = 80
+
 	splitScratch = 56
 )
 
-// SplitKernels are the offsets of the kernels in Code. Turned is that of halves alone.
+// SplitKernels are the offsets of the kernels in Code: of rows of A and of panels of B,
+// and of halves alone of both where they lie by columns.
 type SplitKernels struct {
-	Code                 []byte
-	Rows, Panels, Turned int
+	Code            []byte
+	Rows, Panels    int
+	Turned, Columns int
 }
 
 // EmitSplit emits those of a format that splits.
@@ -149,8 +160,9 @@ func EmitSplit(format GemmFormat) (*SplitKernels, error) {
 	if format == GemmAMXHalves {
 		parts = []part{
 			{&k.Rows, func(g *splitGen) { (&halvesGen{g}).rows() }},
-			{&k.Panels, func(g *splitGen) { (&halvesGen{g}).panels() }},
+			{&k.Panels, func(g *splitGen) { (&halvesGen{g}).panels(false) }},
 			{&k.Turned, func(g *splitGen) { (&halvesGen{g}).turned() }},
+			{&k.Columns, func(g *splitGen) { (&halvesGen{g}).panels(true) }},
 		}
 	}
 	for _, part := range parts {

@@ -10,7 +10,8 @@ import (
 )
 
 // BenchmarkSplit is the time of splitting a number, by rows of a tile and by panels:
-// of a block that the first cache holds, or of more.
+// of a block that the first cache holds, or of more; where they lie side by side or apart,
+// and by columns.
 func BenchmarkSplit(b *testing.B) {
 	const width, tile = 192, 32
 	for _, format := range []GemmFormat{GemmAMXHalves, GemmAMXThirds} {
@@ -39,13 +40,43 @@ func BenchmarkSplit(b *testing.B) {
 					}
 					report(b)
 				})
-				b.Run("panels/"+strconv.Itoa(rows/PackedCols), func(b *testing.B) {
-					args := SplitPanelsArgs{From: unsafe.Pointer(&from[0]), To: to.Pointer(), LDFrom: 4 * width * PackedCols, LDTo: uintptr(format.PanelBytes(width)), Panels: uintptr(rows / PackedCols), Chunks: width / SplitValues, Found: &found[0], Values: width, LastColumns: 1<<PackedCols - 1}
-					for b.Loop() {
-						jit.Call(code.Entry(k.Panels), unsafe.Pointer(&args))
+				scratch, err := jit.AllocGuarded(SplitScratch(width), 64)
+				if err != nil {
+					b.Fatal(err)
+				}
+				panels := SplitPanelsArgs{From: unsafe.Pointer(&from[0]), To: to.Pointer(), LDFrom: 4 * width * PackedCols, LDTo: uintptr(format.PanelBytes(width)), Panels: uintptr(rows / PackedCols), Chunks: width / SplitValues,
+					Found: &found[0], Values: width, LastColumns: 1<<PackedCols - 1, Pitch: 4 * PackedCols, Scratch: scratch.Pointer()}
+				apart, columns := panels, panels
+				apart.LDFrom, apart.Pitch = 4*PackedCols, uintptr(4*rows)
+				columns.Pitch = 4 * width
+				for _, form := range []struct {
+					name   string
+					kernel int
+					args   SplitPanelsArgs
+				}{{"panels", k.Panels, panels}, {"apart", k.Panels, apart}, {"columns", k.Columns, columns}} {
+					if form.name != "panels" && format != GemmAMXHalves {
+						continue
 					}
-					report(b)
-				})
+					b.Run(form.name+"/"+strconv.Itoa(rows/PackedCols), func(b *testing.B) {
+						for b.Loop() {
+							jit.Call(code.Entry(form.kernel), unsafe.Pointer(&form.args))
+						}
+						report(b)
+					})
+				}
+				if format == GemmAMXHalves {
+					b.Run("turned/"+strconv.Itoa(rows), func(b *testing.B) {
+						for b.Loop() {
+							for r := 0; r < rows; r += tile {
+								jit.Call(code.Entry(k.Turned), unsafe.Pointer(&SplitTurnedArgs{From: unsafe.Pointer(&from[r]), To: to.Pointer(), LDFrom: uintptr(4 * rows), LDTo: uintptr(format.RowBytes(width)), Squares: tile / PackedCols, Chunks: width / SplitValues, Found: &found[r], Scratch: scratch.Pointer()}))
+							}
+						}
+						report(b)
+					})
+				}
+				if err := scratch.Close(); err != nil {
+					b.Error(err)
+				}
 				if err := to.Close(); err != nil {
 					b.Error(err)
 				}

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
@@ -48,7 +49,7 @@ func EmitTranspose(isa asm.ISA) ([]byte, error) {
 		a.Op(asm.VMOVUPS, asm.V(i), asm.Ptr(row, 0))
 		a.Op(asm.ADD, row, ldSrc)
 	}
-	for _, v := range turnSquare(a, n) {
+	for _, v := range turnSquare(a, registers(0, n), asm.V(n)) {
 		a.Op(asm.VMOVUPS, asm.Ptr(dst, 0), v)
 		a.Op(asm.ADD, dst, ldDst)
 	}
@@ -65,42 +66,56 @@ func EmitTranspose(isa asm.ISA) ([]byte, error) {
 	return a.Finish()
 }
 
-// turnSquare transposes the rows in registers 0 to n-1 with the next n as
-// scratch; it returns where the columns are.
-func turnSquare(a *asm.Asm, n int) []asm.V {
-	t := func(i int) asm.V { return asm.V(n + i) }
-	for i := 0; i < n; i += 2 { // pairs of rows
-		a.Op(asm.VUNPCKLPS, t(i), asm.V(i), asm.V(i+1))
-		a.Op(asm.VUNPCKHPS, t(i+1), asm.V(i), asm.V(i+1))
-	}
-	for i := 0; i < n; i += 4 { // fours: V(i+j) has column j of each group of 128 bits
-		for h := range 2 {
-			a.Op(asm.VUNPCKLPD, asm.V(i+2*h), t(i+h), t(i+2+h))
-			a.Op(asm.VUNPCKHPD, asm.V(i+2*h+1), t(i+h), t(i+2+h))
+// turnSquare transposes the rows in so many registers as a vector has lanes; spare is
+// one more. It returns where the columns are: all of these but one.
+func turnSquare(a *asm.Asm, rows []asm.V, spare asm.V) []asm.V {
+	v, n := slices.Clone(rows), len(rows)
+	// both has x and y be two operations' results of them.
+	both := func(ops [2]asm.Op, x, y *asm.V, imm ...asm.Arg) {
+		for i, to := range []asm.V{spare, *y} {
+			args := []asm.Arg{to, *x, *y}
+			if len(imm) > 0 {
+				args = append(args, imm[i])
+			}
+			a.Op(ops[i], args...)
 		}
+		*x, spare = spare, *x
 	}
-	turned := make([]asm.V, n)
+	for i := 0; i < n; i += 2 { // pairs of rows
+		both([2]asm.Op{asm.VUNPCKLPS, asm.VUNPCKHPS}, &v[i], &v[i+1])
+	}
+	for i := 0; i < n; i += 4 { // fours: v[i+j] has column j of each group of 128 bits
+		for j := range 2 {
+			both([2]asm.Op{asm.VUNPCKLPD, asm.VUNPCKHPD}, &v[i+j], &v[i+j+2])
+		}
+		v[i+1], v[i+2] = v[i+2], v[i+1]
+	}
 	if n == 8 {
 		for j := range 4 {
-			turned[j], turned[4+j] = t(j), t(4+j)
-			a.Op(asm.VPERM2F128, t(j), asm.V(j), asm.V(4+j), asm.Imm(0x20))
-			a.Op(asm.VPERM2F128, t(4+j), asm.V(j), asm.V(4+j), asm.Imm(0x31))
+			both([2]asm.Op{asm.VPERM2F128, asm.VPERM2F128}, &v[j], &v[4+j], asm.Imm(0x20), asm.Imm(0x31))
 		}
-		return turned
+		return v
 	}
-	const even, odd = asm.Imm(0x88), asm.Imm(0xDD) // groups 0 and 2, or 1 and 3, of both operands
-	for j := range 4 {
-		for h := range 2 { // rows 0 to 7, rows 8 to 15
-			a.Op(asm.VSHUFF32X4, t(4*h+j), asm.V(8*h+j), asm.V(8*h+4+j), even)
-			a.Op(asm.VSHUFF32X4, t(8+4*h+j), asm.V(8*h+j), asm.V(8*h+4+j), odd)
-		}
+	// Groups 0 and 2 of both operands, and groups 1 and 3: of rows 0 to 7 and of the
+	// others, then of both.
+	groups := func(x, y *asm.V) {
+		both([2]asm.Op{asm.VSHUFF32X4, asm.VSHUFF32X4}, x, y, asm.Imm(0x88), asm.Imm(0xDD))
 	}
 	for j := range 4 {
-		for g, half := range []asm.Imm{even, odd} {
-			turned[8*g+j], turned[8*g+4+j] = asm.V(8*g+j), asm.V(8*g+4+j)
-			a.Op(asm.VSHUFF32X4, turned[8*g+j], t(j), t(4+j), half)
-			a.Op(asm.VSHUFF32X4, turned[8*g+4+j], t(8+j), t(12+j), half)
-		}
+		groups(&v[j], &v[4+j])
+		groups(&v[8+j], &v[12+j])
 	}
-	return turned
+	for j := range 8 {
+		groups(&v[j], &v[8+j])
+	}
+	return v
+}
+
+// registers are n of them from the first on.
+func registers(first asm.V, n int) []asm.V {
+	all := make([]asm.V, n)
+	for i := range all {
+		all[i] = first + asm.V(i)
+	}
+	return all
 }
