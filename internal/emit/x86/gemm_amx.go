@@ -161,19 +161,20 @@ func (t *tileGen) amxChunk(then func()) {
 func (t *tileGen) amxBases() []asm.R { return []asm.R{gBases[0], gLower}[:len(t.tile.heights())] }
 
 // amxMultiply adds the products of one plane of A and one of B. What registers hold of
-// the chunk is not loaded again.
+// the chunk is not loaded again. B is loaded past the first cache: a panel of it would
+// push out rows of A, which every panel needs again.
 func (t *tileGen) amxMultiply(planes [2]int, held map[asm.T][2]int) {
-	load := func(r asm.T, what [2]int, from asm.M) {
+	load := func(op asm.Op, r asm.T, what [2]int, from asm.M) {
 		if now, ok := held[r]; !ok || now != what {
-			t.Op(asm.TILELOADD, r, from)
+			t.Op(op, r, from)
 			held[r] = what
 		}
 	}
 	for i, base := range t.amxBases() {
-		load(t.amxA(i), [2]int{i, planes[0]}, asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
+		load(asm.TILELOADD, t.amxA(i), [2]int{i, planes[0]}, asm.Idx(base, gLDA, 1, planes[0]*amxBytes))
 		for v := range t.tile.Vectors {
 			b := t.amxB(v, planes[1])
-			load(b, [2]int{v, planes[1]}, asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
+			load(asm.TILELOADDT1, b, [2]int{v, planes[1]}, asm.Idx(amxVectorB[v], gLine, 1, planes[1]*GemmChunk*amxBytes))
 			t.Op(t.multiply, t.amxSum(t.format.sumOf(planes), i, v), t.amxA(i), b)
 		}
 	}

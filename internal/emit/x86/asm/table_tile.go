@@ -16,6 +16,7 @@ var (
 	TILERELEASE = def("tilerelease", enc(m0F38, np, w0, 0x49, noMem, form{}).vex().scalar().slash(0))
 	TILEZERO    = def("tilezero", enc(m0F38, pF2, w0, 0x49, noMem, operands(tReg)).vex().scalar())
 	TILELOADD   = def("tileloadd", enc(m0F38, pF2, w0, 0x4B, noMem, operands(tReg, tMem)).vex().scalar().flag(sibMem))
+	TILELOADDT1 = def("tileloaddt1", enc(m0F38, p66, w0, 0x4B, noMem, operands(tReg, tMem)).vex().scalar().flag(sibMem)) // past the first cache, a hint
 	TILESTORED  = def("tilestored", enc(m0F38, pF3, w0, 0x4B, noMem, operands(tMem, tReg)).vex().scalar().flag(sibMem))
 	TDPBF16PS   = def("tdpbf16ps", enc(m0F38, pF3, w0, 0x5C, noMem, tDots).vex().scalar())
 	TDPFP16PS   = def("tdpfp16ps", enc(m0F38, pF2, w0, 0x5C, noMem, tDots).vex().scalar())
