@@ -107,7 +107,13 @@ func (s *gemmStep) splitCols(y, scratch, to unsafe.Pointer, kb, col0, col1 int, 
 	case k.split.columns == 0: // a format that is split from packed panels alone
 	case k.yRows:
 		args.LDFrom, args.Pitch = 4*x86.PackedCols, uintptr(4*s.rowY)
-		split(k.split.panels, unsafe.Add(y, 4*(first*s.rowY+col)), col, col1)
+		for ; col < col1; col += x86.PanelsAhead * x86.PackedCols {
+			next := min(col+x86.PanelsAhead*x86.PackedCols, col1)
+			if args.Ahead = uintptr(y) + uintptr(4*(first*s.rowY+next)); next == col1 {
+				args.Ahead = uintptr(y) + uintptr(4*(end*s.rowY+col0)) // the next block of k, where there may be none
+			}
+			split(k.split.panels, unsafe.Add(y, 4*(first*s.rowY+col)), col, next)
+		}
 		return nil
 	case k.transpose != 0 && whole > 0 && args.Values%x86.PackedCols == 0:
 		args.LDFrom, args.Pitch = uintptr(4*x86.PackedCols*s.colY), uintptr(4*s.colY)

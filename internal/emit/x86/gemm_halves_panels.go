@@ -11,7 +11,8 @@ import (
 // Registers beside those of other kernels.
 const (
 	hFetch   = asm.R14 // walks over the panel that follows
-	hBack    = asm.R15 // to its next chunk, where columns are far apart
+	hBack    = asm.R15 // to its next chunk, where columns are far apart; else
+	hAhead   = asm.R15 // walks over rows of PanelsAhead panels, or is 0
 	hColumns = asm.K(6)
 )
 
@@ -26,6 +27,8 @@ func (g *halvesGen) panels(byColumns bool) {
 	if byColumns {
 		g.Op(asm.IMUL, hBack, hPitch, asm.Imm(-PackedCols))
 		g.Op(asm.ADD, hBack, asm.Imm(4*SplitValues))
+	} else {
+		g.Op(asm.MOV, hAhead, asm.Ptr(gArgs, splitAhead))
 	}
 	g.each(func() {
 		last := g.NewLabel()
@@ -116,6 +119,9 @@ func (g *halvesGen) startFetch() {
 func (g *halvesGen) splitPanel(byColumns bool) {
 	const x, first, second = asm.V(0), asm.V(2), asm.V(4)
 	chunk := g.Here()
+	if !byColumns {
+		g.fetchAhead()
+	}
 	g.Op(asm.MOV, hPair, asm.Imm(GemmChunk))
 	pair := g.Here()
 	if byColumns { // two lines of a column
@@ -146,6 +152,21 @@ func (g *halvesGen) splitPanel(byColumns bool) {
 	g.Op(asm.ADD, hTo, asm.Imm((halves-1)*64*GemmChunk))
 	g.Op(asm.SUB, hLeft, asm.Imm(1))
 	g.J(asm.NE, chunk)
+}
+
+// fetchAhead fetches what a chunk of one of PanelsAhead panels has of all of them: some
+// rows of each.
+func (g *halvesGen) fetchAhead() {
+	none := g.NewLabel()
+	g.Op(asm.TEST, hAhead, hAhead)
+	g.J(asm.EQ, none)
+	for range SplitValues / PanelsAhead {
+		for p := range PanelsAhead {
+			g.Op(asm.PREFETCHT1, asm.Ptr(hAhead, 4*PackedCols*p))
+		}
+		g.Op(asm.ADD, hAhead, hPitch)
+	}
+	g.Bind(none)
 }
 
 // pairsOfWords are indices that bring words of the lower half and of the upper half of

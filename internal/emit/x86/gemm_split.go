@@ -101,7 +101,12 @@ type SplitPanelsArgs struct {
 	LastColumns    uintptr        // bits
 	Pitch          uintptr        // bytes
 	Scratch        unsafe.Pointer // see SplitScratch, at a multiple of 64
+	Ahead          uintptr        // of the PanelsAhead panels that Panels fetches while it splits as many, or 0
 }
+
+// PanelsAhead is how many panels are fetched at once: of each row so much, side by side,
+// that the processor's own prefetching goes on from there.
+const PanelsAhead = 8
 
 // Found is what the numbers of a row, or of a panel's columns, are.
 type Found uint32
@@ -134,6 +139,7 @@ const (
 
 	splitPitch = 72
 	splitIn    = 80
+	splitAhead = 88
 
 	splitScratch = 56
 )

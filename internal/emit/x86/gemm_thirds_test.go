@@ -23,7 +23,7 @@ func TestSplitArgs(t *testing.T) {
 		"squares' From": {unsafe.Offsetof(c.From), splitFrom}, "squares' To": {unsafe.Offsetof(c.To), splitTo}, "squares' LDFrom": {unsafe.Offsetof(c.LDFrom), splitLDFrom}, "squares' LDTo": {unsafe.Offsetof(c.LDTo), splitLDTo},
 		"Squares": {unsafe.Offsetof(c.Squares), splitCount}, "squares' Chunks": {unsafe.Offsetof(c.Chunks), splitChunks}, "squares' Found": {unsafe.Offsetof(c.Found), splitFoundB}, "Scratch": {unsafe.Offsetof(c.Scratch), splitScratch},
 		"Panels": {unsafe.Offsetof(b.Panels), splitCount}, "panels' Chunks": {unsafe.Offsetof(b.Chunks), splitChunks}, "panels' Found": {unsafe.Offsetof(b.Found), splitFoundB}, "Values": {unsafe.Offsetof(b.Values), splitValues}, "LastColumns": {unsafe.Offsetof(b.LastColumns), splitLast},
-		"Pitch": {unsafe.Offsetof(b.Pitch), splitPitch}, "panels' Scratch": {unsafe.Offsetof(b.Scratch), splitIn},
+		"Pitch": {unsafe.Offsetof(b.Pitch), splitPitch}, "panels' Scratch": {unsafe.Offsetof(b.Scratch), splitIn}, "Ahead": {unsafe.Offsetof(b.Ahead), splitAhead},
 	} {
 		if at[0] != at[1] {
 			t.Errorf("%s is at %d, the code looks at %d", name, at[0], at[1])
