@@ -303,6 +303,24 @@ func TestGemmPlan(t *testing.T) {
 	}
 }
 
+// Where rows are few every worker has a task, if that takes longer than waking it; what
+// it takes is given in steps of results.
+func TestGemmPlanSharesOut(t *testing.T) {
+	tile := x86.GemmTile{Rows: 12, Vectors: 2}
+	for _, f := range []x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes} {
+		cut := cutOf(f)
+		for _, c := range []struct {
+			cols, k     int
+			least, most int // tasks for two workers
+		}{{384, 1536, 2, 16}, {1536, 384, 2, 16}, {64, 64, 1, 1}} {
+			p := planGemm(gemmSize{1, 12, c.cols, c.k}, cut, 16, tile, 2, false)
+			if n := p.tasks(); n < c.least || n > c.most {
+				t.Errorf("%v: 12 x %d x %d is cut into %d tasks", f, c.cols, c.k, n)
+			}
+		}
+	}
+}
+
 // An index outside its table in an operand sets the status word, and reads
 // nothing.
 func TestGemmStatus(t *testing.T) {

@@ -80,7 +80,8 @@ const (
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
-	minTaskWork    = 1_500_000 // steps of results, about 25 microseconds
+	minTaskWork    = 1_500_000       // steps of results, about 25 microseconds
+	minShare       = minTaskWork / 8 // of a worker that would have no task: less than waking it takes is not worth it
 	tasksPerThread = 8
 	memoryRows     = 8   // with fewer rows, reading B takes longer than multiplying
 	splitRows      = 48  // rows that make up for reading B again
@@ -116,6 +117,7 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 	}
 	work := float64(p.batch) * float64(max(p.rows, p.work(memoryRows))) * float64(p.cols) * float64(max(p.steps, 1))
 	want := int(min(work/float64(p.work(minTaskWork)), float64(workers*tasksPerThread)))
+	want = max(want, int(min(work/minShare, float64(workers))))
 	if p.batch >= want {
 		p.batchPart = max(1, p.batch/max(want, 1))
 		return
