@@ -303,8 +303,7 @@ func TestGemmPlan(t *testing.T) {
 	}
 }
 
-// Where rows are few every worker has a task, if that takes longer than waking it; what
-// it takes is given in steps of results.
+// Where rows are few every worker has a task, unless there is next to nothing to read.
 func TestGemmPlanSharesOut(t *testing.T) {
 	tile := x86.GemmTile{Rows: 12, Vectors: 2}
 	for _, f := range []x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes} {

@@ -244,7 +244,7 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 	k0, k1 := s.kStart(block), s.kStart(block+1)
 	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
 	s.fillUp(to, end-first, k0, k1)
-	if s.splits() && col1%x86.PackedCols != 0 { // what is no column is split too
+	if s.splits() && col1%x86.PackedCols != 0 { // thirds split what is no column too
 		last := 4 * x86.PackedCols * (k1 - k0)
 		clear(unsafe.Slice((*byte)(unsafe.Add(to, (end-first-1)*last)), last))
 	}

@@ -76,8 +76,7 @@ func (g *halvesGen) copyIn() {
 	}
 }
 
-// fillUp clears the rest of the last chunk, and goes back to the start of Scratch and of
-// the chunks.
+// fillUp clears the rest of the last chunk, and goes back to the start of Scratch.
 func (g *halvesGen) fillUp() {
 	done := g.NewLabel()
 	g.Op(asm.IMUL, hPair, hLeft, asm.Imm(4*PackedCols*SplitValues))
