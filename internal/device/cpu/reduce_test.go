@@ -82,12 +82,15 @@ func (c splitCase) test(t *testing.T, d ir.DType) {
 			if kind != "plain" && (testing.Short() || d != ir.F32 && (kind != "nan" || !d.IsFloat())) {
 				continue
 			}
+			if total > 1<<20 && (kind == "infinite" || kind == "zeros") {
+				continue // the referee takes seconds for so many
+			}
 			leaves := [][]byte{numbers(rng, d, total, kind)}
 			want, bounds, err := interp.Evaluate(context.Background(), g, env, leaves)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
+			for _, isa := range []ISA{AVX512, AVX2, NEON, Generic} {
 				c.compare(t, isa, g, env, leaves, want, bounds, kind)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -143,15 +144,21 @@ func attendCases() []attendCase {
 // widened.
 var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}, {ir.F32, ir.F16}}
 
-// TestAttends compares attention on units for matrices with the referee.
+// TestAttends compares attention on units for matrices with the referee: every case on
+// every target where SINTER_CI is set, else on one of those from 8.0 on, which attend
+// alike.
 func TestAttends(t *testing.T) {
-	for _, target := range targets {
+	all := os.Getenv("SINTER_CI") != ""
+	for n, target := range targets {
 		d, err := launch.New(&backend{target: target}, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range attendCases() {
 			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || testing.Short() && i%5 != 0 {
+				continue
+			}
+			if target.SM >= 80 && !all && i%2 != n%2 {
 				continue
 			}
 			t.Run(fmt.Sprint(target, " ", c), func(t *testing.T) {
