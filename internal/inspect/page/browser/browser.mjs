@@ -65,4 +65,6 @@ export function views(page) {
   return page.$$eval("#views a", (tabs) => tabs.map((t) => t.getAttribute("href").slice(2)));
 }
 
-export const hash = (page) => page.evaluate(() => location.hash);
+// hash is the address's, once what waited then has been done: the page is told of a new
+// one by an event that can come behind what a test asks next.
+export const hash = (page) => page.evaluate(() => new Promise((done) => setTimeout(() => done(location.hash))));
