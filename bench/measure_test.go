@@ -63,7 +63,7 @@ func TestPeakAndStream(t *testing.T) {
 	if _, err := NewPeak("vax", "f32"); err == nil {
 		t.Error("a peak for an instruction set that nobody has")
 	}
-	for _, s := range [][2]int{{1 << 20, 0}, {1 << 20, 1 << 20}, {3 << 20, 100}} {
+	for _, s := range [][2]int{{1 << 20, 0}, {1 << 20, 1 << 20}, {3 << 20, 100}, {0, 1 << 20}} {
 		stream, err := NewStream(s[0], s[1])
 		if err != nil {
 			t.Fatal(err)
@@ -79,26 +79,61 @@ func TestPeakAndStream(t *testing.T) {
 	}
 }
 
-// The copying loops copy.
-func TestStreamCopies(t *testing.T) {
-	s, err := NewStream(2*piece, 2*piece)
+// The loops that copy and fill do so, where they should.
+func TestStreamMoves(t *testing.T) {
+	s, err := NewStream(2*piece, 3*piece)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ways := []func(int){s.memmove}
+	copies, fills := []func(int){s.copyGo}, []func(int){s.fillGo}
 	if s.code != nil {
-		ways = append(ways, s.copy)
+		copies = append(copies, s.by(copyPast))
+		fills = append(fills, s.by(fill), s.by(fillPast))
 	}
-	for n, way := range ways {
+	for n, way := range copies {
 		for i := range s.from {
 			s.from[i] = byte(i*7 + n)
 		}
-		way(1)
+		way(piece)
 		for i, b := range s.to[piece : 2*piece] {
 			if b != byte((i+piece)*7+n) {
-				t.Fatalf("way %d: byte %d is %d", n, i, b)
+				t.Fatalf("copy %d: byte %d is %d", n, i, b)
 			}
+		}
+	}
+	for n, way := range fills {
+		for i := range s.to {
+			s.to[i] = byte(i)
+		}
+		way(2 * piece)
+		same := 0
+		for i, b := range s.to[2*piece:] {
+			if i%256 != 0 && b == byte(i) {
+				same++
+			}
+		}
+		if same > piece/128 || s.to[2*piece-1] != 255 {
+			t.Fatalf("filling %d: %d bytes are as before", n, same)
+		}
+	}
+}
+
+// A program that only writes is compared with filling, one that reads more than it
+// writes with a copy and a read.
+func TestStreamParts(t *testing.T) {
+	for _, c := range []struct{ read, written, copied, from, to int }{
+		{1, 0, 0, piece, 0}, {0, 1, 0, 0, piece}, {piece + 1, piece, piece, 2 * piece, piece}, {1, 5 * piece, piece, piece, 5 * piece},
+	} {
+		s, err := NewStream(c.read, c.written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.copied != c.copied || len(s.from) != c.from || len(s.to) != c.to {
+			t.Errorf("%d read, %d written: %d copied of %d and %d", c.read, c.written, s.copied, len(s.from), len(s.to))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -146,7 +181,7 @@ func TestMeasureInTurns(t *testing.T) {
 	if len(rows) != 2 || rows[0].Name != "a" || rows[1].Name != "b" || rows[0].Noisy != rows[1].Noisy {
 		t.Errorf("rows %v", rows)
 	}
-	const warmUp = 4 // two runs of each
+	const warmUp = 6 // three runs of each
 	if len(order) < warmUp+2*wantRounds {
 		t.Fatalf("runs %v", order)
 	}

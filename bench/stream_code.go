@@ -6,18 +6,34 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 // piece.
 const streamVectors = 4
 
-// readLoop loads every vector of moveArgs.from.
-func readLoop(isa asm.ISA) ([]byte, error) {
-	return streamLoop(isa, func(a *asm.Asm, v asm.V, at int) {
-		a.Op(asm.VMOVUPS, v, asm.Ptr(asm.RSI, at))
-	})
-}
+// move is what a loop does with every vector.
+type move int
 
-// copyLoop copies with stores that do not read the line they write to first.
-func copyLoop(isa asm.ISA) ([]byte, error) {
+const (
+	read     move = iota
+	copyPast      // with stores that do not read the line they write to first
+	fill
+	fillPast // with such stores
+	moves
+)
+
+func (m move) reads() bool { return m == read || m == copyPast }
+
+func (m move) writes() bool { return m != read }
+
+// loop goes over the bytes of moveArgs.
+func (m move) loop(isa asm.ISA) ([]byte, error) {
 	return streamLoop(isa, func(a *asm.Asm, v asm.V, at int) {
-		a.Op(asm.VMOVUPS, v, asm.Ptr(asm.RSI, at))
-		a.Op(asm.VMOVNTPS, asm.Ptr(asm.RDX, at), v)
+		from, to := asm.Ptr(asm.RSI, at), asm.Ptr(asm.RDX, at)
+		if m.reads() {
+			a.Op(asm.VMOVUPS, v, from)
+		}
+		switch m {
+		case copyPast, fillPast:
+			a.Op(asm.VMOVNTPS, to, v)
+		case fill:
+			a.Op(asm.VMOVUPS, to, v)
+		}
 	})
 }
 
