@@ -123,7 +123,11 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 }
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
-	return planGemm(size, cutOf(s.tiles.Format), s.tiles.lanes, s.tiles.Tile, workers, ownB)
+	cut := cutOf(s.tiles.Format)
+	if s.kernel.finish == nil || s.kernel.handsOver() {
+		cut.whole = !cut.parts
+	}
+	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
 // strides evaluates those of operands that may be used in place.

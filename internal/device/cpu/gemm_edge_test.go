@@ -264,7 +264,9 @@ func TestGemmPlan(t *testing.T) {
 	for range 300 {
 		s := gemmSize{1 + rng.IntN(4), 1 + rng.IntN(300), 1 + rng.IntN(500), rng.IntN(3000)}
 		tile := x86.GemmTile{Rows: 1 + rng.IntN(14), Vectors: 1 + rng.IntN(4)}
-		p := planGemm(s, []kCut{cutOf(x86.GemmF32), cutOf(x86.GemmBF16), cutOf(x86.GemmBytes), cutOf(x86.GemmAMXBytes)}[rng.IntN(4)], 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
+		cut := cutOf([]x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes}[rng.IntN(4)])
+		cut.whole = rng.IntN(2) == 0
+		p := planGemm(s, cut, 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
 		seen := map[[3]int]int{}
 		for task := range p.tasks() {
 			a := p.area(task)
@@ -316,6 +318,31 @@ func TestGemmPlanSharesOut(t *testing.T) {
 			if n := p.tasks(); n < c.least || n > c.most {
 				t.Errorf("%v: 12 x %d x %d is cut into %d tasks", f, c.cols, c.k, n)
 			}
+		}
+	}
+}
+
+// Results of few terms go out in long rows; where B of all k is more than the second
+// cache holds, each block of it serves many rows.
+func TestGemmPlanBlocks(t *testing.T) {
+	tile := x86.GemmTile{Rows: 32, Vectors: 2}
+	plan := func(f x86.GemmFormat, whole bool, k int) gemmPlan {
+		cut := cutOf(f)
+		cut.whole = whole
+		return planGemm(gemmSize{1, 2000, 3200, k}, cut, 16, tile, 1, false)
+	}
+	for _, c := range []struct {
+		format          x86.GemmFormat
+		whole           bool
+		k, panels, rows int // of a block; of sums aside
+	}{
+		{x86.GemmBytes, false, 40, 15, partialRows}, {x86.GemmBytes, true, 40, 100, partialRows}, {x86.GemmBytes, true, 2000, 8, partialRows},
+		{x86.GemmAMXBF16, true, 40, 100, 32}, {x86.GemmAMXBF16, true, 1000, 15, 32}, {x86.GemmAMXBF16, true, 2000, 15, amxAside},
+		{x86.GemmAMXBytes, true, 2000, 15, 32}, {x86.GemmAMXBytes, true, 4000, 15, amxAside},
+	} {
+		p := plan(c.format, c.whole, c.k)
+		if p.blockPanels != c.panels || p.blockRows*tile.Rows != c.rows {
+			t.Errorf("%v of %d terms: blocks of %d panels and %d rows, want %d and %d", c.format, c.k, p.blockPanels, p.blockRows*tile.Rows, c.panels, c.rows)
 		}
 	}
 }

@@ -37,10 +37,12 @@ type kCut struct {
 	chunk int  // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
 	block int  // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
 	aside int  // rows whose unfinished sums are kept aside
+	held  int  // bytes of a block of columns of B that do with one row panel of them; 0 for any
 	speed int  // times that of products by vectors, about
 	size  int  // bytes of a step of a column of B packed as a whole
 	extra int  // bytes of a column behind each of its blocks there
 	wide  int  // panels of B to a block at most
+	whole bool // as many as there are, where k is one block: no row panel of results is wanted again
 	parts bool // operands are split
 }
 
@@ -54,6 +56,11 @@ const (
 	halvesBlock = 192
 	halvesAside = 384
 	halvesWide  = 48 // half as wide as those of others
+
+	// By AMX a row panel takes B over all k, unless that is so much of it that the
+	// second cache, of 2 MB, would not hold it for the next one.
+	amxHeld  = 3 << 19
+	amxAside = 256
 )
 
 // cutOf is how tile kernels of a format want k to be cut.
@@ -66,7 +73,7 @@ func cutOf(f x86.GemmFormat) kCut {
 	case f.AMX():
 		// Sums of a row panel stay near, and B comes from the second cache as fast as
 		// it is multiplied.
-		return kCut{group: f.Group(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, speed: 6, size: 4, wide: maxBlock}
+		return kCut{group: f.Group(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, held: amxHeld, speed: 6, size: 4, wide: maxBlock}
 	}
 	return kCut{group: f.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}
 }
@@ -101,8 +108,14 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	if p.batch == 0 || p.rowPanels == 0 || p.panels == 0 {
 		return p
 	}
+	if p.whole && p.kBlocks == 1 {
+		p.wide = p.panels // in long rows, which memory takes faster
+	}
 	most := min(p.panels, p.wide, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
+	if p.held > 0 && 4*p.width*p.steps*p.blockPanels > p.held {
+		p.aside = amxAside
+	}
 	p.blockRows = max(1, p.aside/tile.Rows)
 	if p.chunk > 1 {
 		p.kCut.block = max(p.chunk, ceilDiv(p.steps, p.kBlocks*p.chunk)*p.chunk) // as even as can be

@@ -235,6 +235,9 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 	if s.kernel.plainOut {
 		g.C, g.LDC = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
 		g.Ahead, g.LDAhead = uintptr(g.C), g.LDC
+		if s.tiles.Format.AMX() && s.rowOut%x86.PackedCols == 0 {
+			g.LDAhead = 0 // to fetch whole lines takes longer than to wait for them behind the next tile
+		}
 	}
 	if s.kernel.finish != nil { // else it is plain
 		above := 0

@@ -103,9 +103,7 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // kernels by rows that TakesPart know it.
 //
 // Ahead is laid out as C; its lines are fetched for what will be written there
-// when the sums are done: C itself, or where an epilogue puts its results. Kernels by
-// AMX do not fetch these, which takes longer than to wait for them behind the
-// multiplications of the next tile.
+// when the sums are done: C itself, or where an epilogue puts its results.
 // Beside is laid out so too: what an epilogue reads for each element, such as a
 // residual. With LDAhead or LDBeside 0 there is no such matrix: C may be memory
 // that is hot already.

@@ -154,7 +154,7 @@ func (t *tileGen) kernel() {
 	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
 	panel := t.Here()
 	if t.format.AMX() {
-		t.fetch(gemmNextBeside, gemmLDBeside)
+		t.fetchAhead()
 		t.amxStart()
 		t.amxOperands()
 		t.amxSteps()
