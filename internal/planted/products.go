@@ -343,6 +343,45 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
 	},
 	{
+		Name: "sums-stored-over-rows-that-wait", File: "internal/emit/x86/gemm_amx.go",
+		Old: `	t.finishRest() // of the tile before
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "rows-that-wait-at-the-end-forgotten", File: "internal/emit/x86/gemm_tile.go",
+		Old: `	t.finishRest()
+	if t.format.AMX() {`,
+		New:     "	if t.format.AMX() {",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "loop-goes-on-with-registers-of-the-epilogue", File: "internal/emit/x86/gemm_finish_later.go",
+		Old: `	for i, r := range liveWhileMultiplying {
+		t.Op(asm.MOV, r, asm.Ptr(gArgs, gemmSaved+8*i))
+	}
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amx,
+	},
+	{
+		Name: "rows-joined-with-registers-of-the-epilogue", File: "internal/emit/x86/gemm_finish_later.go",
+		Old: `		t.joinConstants(fValue)
+`,
+		New:     "",
+		Package: "internal/device/cpu", Run: "TestPartsForms", Needs: amxFP16,
+	},
+	{
+		Name: "rows-at-once-before-they-are-joined", File: "internal/emit/x86/gemm_finish_later.go",
+		Old: `	t.joinLast()
+	t.Bind(later)
+`,
+		New: `	t.Bind(later)
+`,
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: amxFP16,
+	},
+	{
 		Name: "halves-added-to-what-is-not-there", File: "internal/emit/x86/gemm_halves.go",
 		Old:     "asm.Ptr(jC, 0), asm.MaskZ(jBefore))",
 		New:     "asm.Ptr(jC, 0))",

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -26,6 +28,7 @@ type gemmKernel struct {
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
+	finishOps    float64   // operations on each sum behind it
 	transpose    uintptr   // Y lies by columns: code that turns them; else 0
 	turnX        uintptr   // the same of X, where AMX wants rows
 	split        *splitSet // nil if operands are not
@@ -76,9 +79,32 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 		if err != nil {
 			return nil, err
 		}
+		if lanes.AMX() {
+			k.finishOps = operationsOf(g, k.finish)
+		}
 	}
 	k.constY = newConstY(g, fmt.Sprint(lanes, cutOf(lanes)))
 	return k, nil
+}
+
+// operationsOf is the operations that a part behind tiles does with each sum: infinite if
+// they cannot be counted.
+func operationsOf(g *template.Gemm, p *part) float64 {
+	const cols = 64 // that share what is done once a row
+	env := ir.Env{}
+	for _, s := range p.symbols {
+		env[s.Name] = max(1, int(s.Min))
+	}
+	for s := range template.PartSizes {
+		env[p.Name(s)] = 0
+	}
+	env[p.Name(template.EndCol)] = cols
+	rows, err := g.Rows.Eval(env)
+	cost, err2 := loop.CostOf(loop.Expand(p.Kernel), env)
+	if errors.Join(err, err2) != nil {
+		return math.Inf(1)
+	}
+	return cost.Operations / float64(max(1, rows)*cols)
 }
 
 // keepsSums tells that unfinished sums are to lie side by side, as those of several

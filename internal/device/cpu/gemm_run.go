@@ -263,9 +263,12 @@ func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col in
 // placeFinish has the tile kernels run the epilogue, or not yet.
 func (s *gemmStep) placeFinish(w *gemmWorker, batch int, last bool) {
 	f := &w.args.Finish
-	f.Entry = 0
+	f.Entry, f.Later = 0, 0
 	if last && s.kernel.handsOver() {
 		f.Entry = w.finish.entry
+		if s.tiles.Format.FinishLater(s.group*min(s.steps, s.kCut.block), s.kernel.finishOps) {
+			f.Later = 1
+		}
 		w.finish.set(template.AtBatch, batch)
 		w.finish.set(template.Stride, s.strideC)
 	}

@@ -136,7 +136,8 @@ type GemmArgs struct {
 	nextB, nextC, nextAhead, nextBeside, panels   uintptr
 	rowsA, rowsC, rowsAhead, rowsBeside, rowsLeft uintptr
 	rowsNextA, fetchA                             uintptr
-	joinLeft, joinMask                            uintptr
+	joinLeft, joinMask, joinScale                 uintptr
+	saved                                         [len(liveWhileMultiplying)]uintptr
 }
 
 // Offsets of GemmArgs' fields, as the code knows them; a test compares.
@@ -185,6 +186,8 @@ const (
 	gemmFetchA     = gemmNextB + 88
 	gemmJoinLeft   = gemmNextB + 96 // rows, see joinSums
 	gemmJoinMask   = gemmNextB + 104
+	gemmJoinScale  = gemmNextB + 112
+	gemmSaved      = gemmNextB + 120
 )
 
 // PackedCols is the columns of a panel of packed B, which holds 4 bytes of each

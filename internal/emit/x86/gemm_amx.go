@@ -148,6 +148,7 @@ func (t *tileGen) amxChunk(then func()) {
 		}
 	}
 	t.joinSome()
+	t.finishSome()
 	planes := t.format.Parts()
 	for _, base := range t.amxBases() {
 		t.Op(asm.ADD, base, asm.Imm(amxBytes*planes))
@@ -229,6 +230,7 @@ func (t *tileGen) amxFinish() {
 		t.joinSums()
 		return
 	}
+	t.finishRest() // of the tile before
 	t.storeSums()
 	switch {
 	case t.format == GemmAMXThirds:

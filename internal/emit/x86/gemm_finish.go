@@ -9,16 +9,18 @@ import (
 // GemmFinish has a kernel of loops, emitted by EmitFinish, run behind each block
 // of sums: its rows are those of the Global loop, and it is told their number,
 // that of its first column and of the one behind its last, and where the sums
-// are. Tile kernel and loops jump to each other instead of calling, so that the
+// are. By AMX it is run for some rows at a time. Tile kernel and loops jump to each other instead of calling, so that the
 // stack is that of one leaf.
 type GemmFinish struct {
 	Entry    uintptr // of the kernel's code; 0: nothing follows
 	Block    uintptr // its argument block, as FinishLayout says
 	Row, Col uintptr // numbers of the first
 	Cols     uintptr // of each block
+	Later    uintptr // by AMX: 0 for all rows at once, see FinishLater
 	At       [FinishAts]uintptr
 
 	back, row, col uintptr // for the tile kernel alone: where it goes on, the next row and column
+	from, to       uintptr // for those by AMX: rows that wait for the kernel
 }
 
 // What a GemmFinish says in words of the block, at the byte offsets of At: the
@@ -38,11 +40,14 @@ const (
 	finishRow   = 16
 	finishCol   = 24
 	finishCols  = 32
-	finishAt    = 40
+	finishLater = 40
+	finishAt    = 48
 	finishBack  = finishAt + 8*FinishAts
 	finishDown  = finishBack + 8  // row
 	finishNext  = finishBack + 16 // col
-	finishSize  = finishBack + 24
+	finishFrom  = finishBack + 24
+	finishTo    = finishBack + 32
+	finishSize  = finishBack + 40
 )
 
 // FinishLayout is the layout of the argument block of a kernel behind tiles: two
@@ -70,36 +75,59 @@ func returnToTile(a *asm.Asm, args int) {
 	a.Op(asm.JMP, asm.RAX)
 }
 
-// handOver goes through the kernel that follows the sums, if there is one. No
-// register but gArgs survives.
+// handOver goes through the kernel that follows the sums, if there is one, or has that
+// done while the next tile is multiplied. No register but gArgs survives.
 func (t *tileGen) handOver() {
-	const block, value, at = asm.RAX, asm.RCX, asm.RDX
-	none, back := t.NewLabel(), t.NewLabel()
-	field := func(n int) asm.M { return asm.Ptr(gArgs, gemmFinish+n) }
-	put := func(what int) {
-		t.Op(asm.MOV, at, field(finishAt+8*what))
-		t.Op(asm.MOV, asm.Idx(block, at, 1, 0), value)
-	}
-	t.Op(asm.CMP, field(finishEntry), asm.Imm(0))
+	none := t.NewLabel()
+	t.Op(asm.CMP, finishField(finishEntry), asm.Imm(0))
 	t.J(asm.EQ, none)
-	t.Op(asm.MOV, block, field(finishBlock))
-	t.Op(asm.MOV, value, field(finishDown))
-	t.Op(asm.MOV, asm.Ptr(block, 8*native.WordStart), value)
-	put(FinishRow)
-	t.Op(asm.ADD, value, asm.Imm(t.tile.Rows))
-	t.Op(asm.MOV, asm.Ptr(block, 8*native.WordEnd), value)
-	t.Op(asm.MOV, value, field(finishNext))
-	put(FinishCol)
-	t.Op(asm.ADD, value, field(finishCols))
-	t.Op(asm.MOV, field(finishNext), value)
-	put(FinishEnd)
-	t.Op(asm.MOV, value, asm.Ptr(gArgs, gemmNextC))
-	put(FinishPanel)
-	t.Op(asm.LEA, value, asm.Rip(back, 0))
-	t.Op(asm.MOV, field(finishBack), value)
-	t.Op(asm.MOV, value, field(finishEntry))
-	t.Op(asm.MOV, gArgs, block)
-	t.Op(asm.JMP, value)
-	t.Bind(back)
+	if t.finishesLater() {
+		t.handOverLater(none)
+		return
+	}
+	t.tellFinish()
+	t.Op(asm.MOV, asm.Ptr(fBlock, 8*native.WordStart), fValue)
+	t.Op(asm.ADD, fValue, asm.Imm(t.tile.Rows))
+	t.Op(asm.MOV, asm.Ptr(fBlock, 8*native.WordEnd), fValue)
+	t.goThroughFinish()
 	t.Bind(none)
+}
+
+// Registers of what hands over.
+const (
+	fBlock = asm.RAX
+	fValue = asm.RCX
+	fAt    = asm.RDX
+)
+
+func finishField(n int) asm.M { return asm.Ptr(gArgs, gemmFinish+n) }
+
+// tellFinish writes what a GemmFinish says of this tile into the block, to which fBlock
+// points then; fValue is the first row. The next tile is the one beside it.
+func (t *tileGen) tellFinish() {
+	put := func(what int) {
+		t.Op(asm.MOV, fAt, finishField(finishAt+8*what))
+		t.Op(asm.MOV, asm.Idx(fBlock, fAt, 1, 0), fValue)
+	}
+	t.Op(asm.MOV, fBlock, finishField(finishBlock))
+	t.Op(asm.MOV, fValue, finishField(finishNext))
+	put(FinishCol)
+	t.Op(asm.ADD, fValue, finishField(finishCols))
+	t.Op(asm.MOV, finishField(finishNext), fValue)
+	put(FinishEnd)
+	t.Op(asm.MOV, fValue, asm.Ptr(gArgs, gemmNextC))
+	put(FinishPanel)
+	t.Op(asm.MOV, fValue, finishField(finishDown))
+	put(FinishRow)
+}
+
+// goThroughFinish jumps to the kernel with its block, and goes on here.
+func (t *tileGen) goThroughFinish() {
+	back := t.NewLabel()
+	t.Op(asm.LEA, fValue, asm.Rip(back, 0))
+	t.Op(asm.MOV, finishField(finishBack), fValue)
+	t.Op(asm.MOV, fValue, finishField(finishEntry))
+	t.Op(asm.MOV, gArgs, fBlock)
+	t.Op(asm.JMP, fValue)
+	t.Bind(back)
 }

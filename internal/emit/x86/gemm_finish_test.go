@@ -31,20 +31,9 @@ for global i < size(M) {
 // told where it is.
 func TestGemmFinish(t *testing.T) {
 	eachISA(t, func(t *testing.T, isa ISA) {
-		k := parse(t, finishKernel)
-		if err := loop.Check(k); err != nil {
-			t.Fatal(err)
-		}
-		code, err := EmitFinish(k, isa, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		finish, err := jit.Map(code.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = finish.Close() }()
 		tile := GemmTile{3, 2}
+		finish := newFinish(t, isa, tile.Vectors, finishKernel)
+		defer func() { _ = finish.code.Close() }()
 		g, err := EmitGemm(isa, GemmF32, tile, false)
 		if err != nil {
 			t.Fatal(err)
@@ -66,24 +55,11 @@ func TestGemmFinish(t *testing.T) {
 		for i := range b {
 			b[i] = float32(i%5 - 2)
 		}
-		layout, args, spare := FinishLayout(k)
-		block := make([]uint64, layout.Words)
-		at := func(name string) uintptr {
-			for i, s := range k.Symbols() {
-				if s.Name == name {
-					return uintptr(8 * (layout.Symbols + i))
-				}
-			}
-			return uintptr(8 * spare)
-		}
-		block[at("M")/8], block[at("N")/8], block[at("stride")/8] = uint64(rows), uint64(cols), uint64(width)
-		block[layout.Params] = uint64(uintptr(unsafe.Pointer(&y[0])))
 		x := &GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&sums[0]), LDA: 4 * depth, LDC: uintptr(4 * width),
 			LDB: uintptr(4 * width), VectorB: uintptr(2 * width), PanelB: uintptr(4 * width * depth), Panels: 2, RowPanels: 2}
 		x.SetK(depth)
-		x.Finish = GemmFinish{Entry: finish.Entry(0), Block: uintptr(unsafe.Pointer(&block[0])), Row: row, Col: col, Cols: uintptr(width)}
-		x.Finish.At = [FinishAts]uintptr{FinishRow: at("row0"), FinishCol: at("col0"), FinishEnd: at("col1"), FinishPanel: uintptr(8 * (layout.Params + 1))}
-		block[args] = uint64(uintptr(unsafe.Pointer(x)))
+		finish.place(x, unsafe.Pointer(&y[0]), rows, cols, width)
+		x.Finish.Row, x.Finish.Col = row, col
 		jit.Call(tiles.Entry(g.Full[tile.Rows]), unsafe.Pointer(x))
 
 		for i := range rows {
@@ -101,4 +77,63 @@ func TestGemmFinish(t *testing.T) {
 			}
 		}
 	})
+}
+
+// copyKernel puts the bits of sums where the results go.
+const copyKernel = `kernel "copy"
+symbol M 0 1000
+symbol N 0 1000
+symbol col0 0 1000
+symbol col1 0 1000
+symbol row0 0 1000
+symbol stride 0 1000
+param y i32[M*N] write
+param panel i32[M*N] read
+for global i < size(M) {
+	for vector j = size(col0) to size(col1) {
+		y[i*size(N) + j] = panel[(i - size(row0))*size(stride) + (j - size(col0))]
+	}
+}
+`
+
+// finish is a kernel that sums are handed over to.
+type finish struct {
+	kernel *loop.Kernel
+	code   *jit.Code
+	block  []uint64
+}
+
+func newFinish(t *testing.T, isa ISA, vectors int, text string) *finish {
+	t.Helper()
+	f := &finish{kernel: parse(t, text)}
+	if err := loop.Check(f.kernel); err != nil {
+		t.Fatal(err)
+	}
+	code, err := EmitFinish(f.kernel, isa, vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.code, err = jit.Map(code.Text); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// place has tiles so wide, of a matrix of rows times cols, handed over to write y.
+func (f *finish) place(g *GemmArgs, y unsafe.Pointer, rows, cols, width int) {
+	layout, args, spare := FinishLayout(f.kernel)
+	f.block = make([]uint64, layout.Words)
+	at := func(name string) uintptr {
+		for i, s := range f.kernel.Symbols() {
+			if s.Name == name {
+				return uintptr(8 * (layout.Symbols + i))
+			}
+		}
+		return uintptr(8 * spare)
+	}
+	f.block[at("M")/8], f.block[at("N")/8], f.block[at("stride")/8] = uint64(rows), uint64(cols), uint64(g.LDC/4)
+	f.block[layout.Params] = uint64(uintptr(y))
+	f.block[args] = uint64(uintptr(unsafe.Pointer(g)))
+	g.Finish = GemmFinish{Entry: f.code.Entry(0), Block: uintptr(unsafe.Pointer(&f.block[0])), Cols: uintptr(width)}
+	g.Finish.At = [FinishAts]uintptr{FinishRow: at("row0"), FinishCol: at("col0"), FinishEnd: at("col1"), FinishPanel: uintptr(8 * (layout.Params + 1))}
 }

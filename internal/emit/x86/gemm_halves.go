@@ -273,8 +273,7 @@ func (g *halvesGen) endOfRow() {
 
 // To store the sums of a tile, and to join two Sums into C, would keep multiplications
 // waiting. So the second sum is stored while the first products of the next tile are
-// added to its first one, and rows are joined behind that, some for each chunk, where
-// no epilogue wants them at once.
+// added to its first one, and rows are joined behind that, some for each chunk.
 
 // Registers of a tile whose sums are being joined; tiles are one vector wide.
 const (
@@ -302,10 +301,9 @@ func (t *tileGen) defers() bool {
 // multiplied by lies behind its chunks, as does what columns are.
 func (t *tileGen) joinSums() {
 	t.joinRest() // of the tile before
-	t.Op(asm.VMOVUPS, jColumns, asm.Ptr(gB, 0))
-	t.Op(asm.VBROADCASTSS, jShift, t.F32(1.0/(1<<halvesShift)))
-	t.zero(jZero)
-	t.Op(asm.KMOVW, jBefore, asm.Ptr(gArgs, gemmJoinMask))
+	t.finishRest()
+	t.joinConstants(gB)
+	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinScale), gB)
 	t.Op(asm.MOV, jScale, gBases[0])
 	t.storeSum(0, gB, gPitch)
 	t.Op(asm.MOV, jSums, gB)
@@ -315,12 +313,16 @@ func (t *tileGen) joinSums() {
 		t.joinRows(t.tile.Rows)
 		return
 	}
-	later := t.NewLabel()
 	t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(t.tile.Rows))
-	t.Op(asm.CMP, asm.Ptr(gArgs, gemmFinish+finishEntry), asm.Imm(0))
-	t.J(asm.EQ, later)
-	t.joinLast()
-	t.Bind(later)
+}
+
+// joinConstants loads what all rows of a tile are joined with; what columns are multiplied
+// by lies at scale.
+func (t *tileGen) joinConstants(scale asm.R) {
+	t.Op(asm.VMOVUPS, jColumns, asm.Ptr(scale, 0))
+	t.Op(asm.VBROADCASTSS, jShift, t.F32(1.0/(1<<halvesShift)))
+	t.zero(jZero)
+	t.Op(asm.KMOVW, jBefore, asm.Ptr(gArgs, gemmJoinMask))
 }
 
 // firstChunk is the first chunk of a tile, if there is one: in it the second sum of the

@@ -38,8 +38,11 @@ func TestGemmArgs(t *testing.T) {
 		"Finish": {unsafe.Offsetof(g.Finish), gemmFinish}, "Entry": {unsafe.Offsetof(g.Finish.Entry), finishEntry},
 		"Block": {unsafe.Offsetof(g.Finish.Block), finishBlock}, "Row": {unsafe.Offsetof(g.Finish.Row), finishRow},
 		"Col": {unsafe.Offsetof(g.Finish.Col), finishCol}, "Cols": {unsafe.Offsetof(g.Finish.Cols), finishCols},
-		"At": {unsafe.Offsetof(g.Finish.At), finishAt}, "back": {unsafe.Offsetof(g.Finish.back), finishBack},
+		"Later": {unsafe.Offsetof(g.Finish.Later), finishLater}, "At": {unsafe.Offsetof(g.Finish.At), finishAt}, "back": {unsafe.Offsetof(g.Finish.back), finishBack},
 		"row": {unsafe.Offsetof(g.Finish.row), finishDown}, "col": {unsafe.Offsetof(g.Finish.col), finishNext},
+		"from": {unsafe.Offsetof(g.Finish.from), finishFrom}, "to": {unsafe.Offsetof(g.Finish.to), finishTo},
+		"joinLeft": {unsafe.Offsetof(g.joinLeft), gemmJoinLeft}, "joinMask": {unsafe.Offsetof(g.joinMask), gemmJoinMask},
+		"joinScale": {unsafe.Offsetof(g.joinScale), gemmJoinScale}, "saved": {unsafe.Offsetof(g.saved), gemmSaved},
 		"Src": {unsafe.Offsetof(s.Src), transposeSrc}, "Dst": {unsafe.Offsetof(s.Dst), transposeDst}, "LDSrc": {unsafe.Offsetof(s.LDSrc), transposeLDSrc},
 		"LDDst": {unsafe.Offsetof(s.LDDst), transposeLDDst}, "Count": {unsafe.Offsetof(s.Count), transposeCount}, "Down": {unsafe.Offsetof(s.Down), transposeDown},
 	} {
@@ -123,19 +126,23 @@ func TestGemmInnerLoop(t *testing.T) {
 	})
 }
 
-// innerLoop is the longest stretch from a label to a jump back to it without a
-// label between.
-func innerLoop(lines []asm.Line) []asm.Line {
-	var best, now []asm.Line
-	label := ""
+// innerLoop is the longest loop with none in it.
+func innerLoop(lines []asm.Line) (best []asm.Line) {
+	begins := map[string]int{}
+	inner := 0 // where the last loop begins, as one that begins before it is around it
+	var ops []asm.Line
 	for _, l := range lines {
 		if name, ok := strings.CutSuffix(l.Text, ":"); ok {
-			label, now = name, nil
+			begins[name] = len(ops)
 			continue
 		}
-		now = append(now, l)
-		if strings.HasPrefix(l.Text, "j") && strings.HasSuffix(l.Text, " "+label) && len(now) > len(best) {
-			best = now
+		ops = append(ops, l)
+		op, label, _ := strings.Cut(l.Text, " ")
+		if begin, ok := begins[label]; ok && op[0] == 'j' && op != "jmp" && begin >= inner {
+			inner = begin
+			if loop := ops[begin:]; len(loop) > len(best) {
+				best = loop
+			}
 		}
 	}
 	return best
@@ -219,6 +226,8 @@ func TestGemmTiles(t *testing.T) {
 func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	lanes := GemmLanes(g.ISA)
+	copies := newFinish(t, g.ISA, g.Tile.Vectors, copyKernel)
+	defer func() { _ = copies.code.Close() }()
 	for rows := 1; rows <= g.Tile.Rows; rows++ {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
@@ -234,6 +243,11 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
 					c.cols, c.panels, c.rowPanels = v*lanes, 1+rng.IntN(3), 1+rng.IntN(3)
+					if rng.IntN(2) == 0 {
+						c.run(t, rng, g, code.Entry(g.Full[rows]), v)
+						continue
+					}
+					c.finish, c.later, c.shared = copies, rng.IntN(2) == 0, !c.again && rng.IntN(2) == 0
 					c.run(t, rng, g, code.Entry(g.Full[rows]), v)
 				}
 			}
@@ -249,6 +263,8 @@ type tileCase struct {
 	inPlace           bool // B by rows, not packed
 	again             bool // adds to C
 	part              int  // bytes of A in one more step
+	finish            *finish
+	later, shared     bool // rows are handed over later; C is that of one tile
 }
 
 // element draws a lane of a matrix: of bf16 small integers, whose sums are exact.
@@ -438,11 +454,22 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 			want[r*total+j] = sum
 		}
 	}
+	results := mem[2].Bytes()
+	if c.finish != nil {
+		if c.shared {
+			args.LDC, args.StepC, args.RowsC = uintptr(4*c.cols), 0, 0
+		}
+		results = make([]byte, len(results)+1) // there is a first one
+		c.finish.place(&args, unsafe.Pointer(&results[0]), height, total, c.cols)
+		if c.later {
+			args.Finish.Later = 1
+		}
+	}
 	if err := jit.Protect(func() error { jit.Call(entry, unsafe.Pointer(&args)); return nil }); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	for i := range want {
-		if got := binary.LittleEndian.Uint32(mem[2].Bytes()[4*i:]); got != want[i] {
+		if got := binary.LittleEndian.Uint32(results[4*i:]); got != want[i] {
 			t.Fatalf("%s: result %d is %#x, want %#x", name, i, got, want[i])
 		}
 	}

@@ -40,6 +40,7 @@ type tileGen struct {
 	broadcast asm.Op
 	multiply  asm.Op // and, except with GemmWords, add
 	add       asm.Op
+	behind    []func() // emit code that lies behind the kernel's own
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
@@ -146,6 +147,8 @@ func (t *tileGen) kernel() {
 		if t.format == GemmAMXHalves {
 			t.joinBegin()
 		}
+		t.Op(asm.MOV, finishField(finishFrom), asm.Imm(0))
+		t.Op(asm.MOV, finishField(finishTo), asm.Imm(0))
 	}
 	rows := t.Here()
 	if t.format.AMX() {
@@ -178,11 +181,15 @@ func (t *tileGen) kernel() {
 	t.nextRows()
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmDownLeft), asm.Imm(1))
 	t.J(asm.NE, rows)
+	t.finishRest()
 	if t.format.AMX() {
 		t.Op(asm.TILERELEASE)
 	}
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
+	for _, emit := range t.behind {
+		emit()
+	}
 }
 
 // copyArgs copies words of the arguments, from the second offset to the first.
