@@ -289,12 +289,12 @@ const (
 // jBefore has the lanes of C that sums are added to: all or none.
 const jBefore = asm.K(2)
 
-// joinedRows is the rows joined for a chunk.
-const joinedRows = 8
+// joinedRows is the rows joined for a chunk: all of 32 in six chunks.
+const joinedRows = 6
 
 // defers tells whether rows are joined later.
 func (t *tileGen) defers() bool {
-	return t.format == GemmAMXHalves && t.tile.Rows%joinedRows == 0 && !t.tail
+	return t.format == GemmAMXHalves && t.tile.Rows > joinedRows && !t.tail
 }
 
 // joinSums stores the sums and has their rows joined, at once or later. What a row is
@@ -380,8 +380,23 @@ func (t *tileGen) joinSome() {
 func (t *tileGen) joinNext(none asm.Label) {
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
 	t.J(asm.EQ, none)
+	last, done := t.NewLabel(), t.NewLabel()
+	rest := t.tile.Rows % joinedRows
+	if rest > 0 {
+		t.Op(asm.CMP, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(rest))
+		t.J(asm.EQ, last)
+	}
 	t.joinRows(joinedRows)
 	t.Op(asm.SUB, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(joinedRows))
+	t.Bind(done)
+	if rest > 0 {
+		t.behind = append(t.behind, func() {
+			t.Bind(last)
+			t.joinRows(rest)
+			t.Op(asm.MOV, asm.Ptr(gArgs, gemmJoinLeft), asm.Imm(0))
+			t.Jmp(done)
+		})
+	}
 }
 
 // joinRest joins those that are left.
