@@ -36,7 +36,7 @@ const (
 	minScale   = 1.8         // of the peak at two threads to that at one
 	maxShare   = 1.02        // more is an error of measuring
 	peakTime   = 8 * time.Millisecond
-	sampleTime = 5 * time.Millisecond // short runs are repeated for so long
+	sampleTime = 20 * time.Millisecond // short runs are repeated for so long
 )
 
 // meter holds what a case is compared with.

@@ -31,7 +31,7 @@ const piece = 256 << 10
 const apart = 448
 
 // streamTime is how long passes over the memory are repeated, as short runs are.
-const streamTime = 2 * time.Millisecond
+const streamTime = 5 * time.Millisecond
 
 // NewStream makes a stream for a program that reads and writes so many bytes.
 func NewStream(read, written int) (*Stream, error) {
