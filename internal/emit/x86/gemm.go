@@ -223,6 +223,16 @@ func (g *GemmArgs) FetchColumns(next uintptr, pitch, values, panels int) {
 	g.StepNextA, g.StepsA = uintptr(step*pitch), uintptr(of*pitch)
 }
 
+// FetchParts has those of B fetched that follow panels, for products that read B but once:
+// of each chunk two lines out of eight, from which the processor goes on by itself. PanelB
+// has to be set.
+func (g *GemmArgs) FetchParts(f GemmFormat, panels uintptr) {
+	const ahead = 8 << 10 // bytes: less and more gain half as much
+	chunk := uintptr(f.Parts() * amxBytes * GemmChunk)
+	g.NextA, g.LDNextA = panels+ahead, chunk/fetchedRows
+	g.StepNextA, g.StepsA = chunk, g.PanelB
+}
+
 // FetchNothing has memory that is there fetched again and again.
 func (g *GemmArgs) FetchNothing(there unsafe.Pointer) {
 	g.NextA, g.LDNextA, g.StepNextA, g.StepsA = uintptr(there), 0, 0, 0
