@@ -123,7 +123,8 @@ func TestStreamMoves(t *testing.T) {
 // writes with a copy and a read.
 func TestStreamParts(t *testing.T) {
 	for _, c := range []struct{ read, written, copied, from, to int }{
-		{1, 0, 0, piece, 0}, {0, 1, 0, 0, piece}, {piece + 1, piece, piece, 2 * piece, piece}, {1, 5 * piece, piece, piece, 5 * piece},
+		{1, 0, 0, piece, 0}, {0, 1, 0, 0, piece}, {2, 2, piece, piece, piece}, {0, 0, piece, piece, piece},
+		{piece + 1, piece, piece, 2 * piece, piece}, {1, 5 * piece, 0, 0, 5 * piece}, {piece - 1, 2, 0, piece, 0},
 	} {
 		s, err := NewStream(c.read, c.written)
 		if err != nil {

@@ -33,10 +33,16 @@ const apart = 448
 // streamTime is how long passes over the memory are repeated, as short runs are.
 const streamTime = 5 * time.Millisecond
 
-// NewStream makes a stream for a program that reads and writes so many bytes.
+// NewStream makes a stream for a program that reads and writes so many bytes, in whole
+// pieces: of less than one beside more there is none.
 func NewStream(read, written int) (*Stream, error) {
-	whole := func(n int) int { return (n + piece - 1) / piece * piece }
-	read, written = whole(read), whole(written)
+	whole := func(n, other int) int {
+		if n < piece && other > n {
+			return 0
+		}
+		return max(1, (n+piece-1)/piece) * piece
+	}
+	read, written = whole(read, written), whole(written, read)
 	s := &Stream{copied: min(read, written)}
 	total := read + apart + written
 	var alloc jit.Allocator
@@ -110,13 +116,14 @@ func (s *Stream) least(threads, start, end int, ways ...func(at int)) float64 {
 		if way == nil {
 			continue
 		}
-		first := s.pass(threads, start, end, way)
-		passes := 1 + int(streamTime/max(first, time.Microsecond))
-		var all time.Duration
-		for range passes {
-			all += s.pass(threads, start, end, way)
+		elapsed := s.pass(threads, start, end, way)
+		if passes := int(streamTime / max(elapsed, time.Microsecond)); passes > 0 {
+			elapsed = 0
+			for range passes {
+				elapsed += s.pass(threads, start, end, way) / time.Duration(passes)
+			}
 		}
-		least = min(least, all.Seconds()/float64(passes))
+		least = min(least, elapsed.Seconds())
 	}
 	return least
 }

@@ -37,12 +37,12 @@ type kCut struct {
 	chunk int  // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
 	block int  // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
 	aside int  // rows whose unfinished sums are kept aside
-	held  int  // bytes of a block of columns of B that do with one row panel of them; 0 for any
+	held  int  // bytes of a block of columns of B, over all k, beyond which those of amxAside rows are; 0: never
 	speed int  // times that of products by vectors, about
 	size  int  // bytes of a step of a column of B packed as a whole
 	extra int  // bytes of a column behind each of its blocks there
 	wide  int  // panels of B to a block at most
-	whole bool // as many as there are, where k is one block: no row panel of results is wanted again
+	whole bool // up to wholePanels, where k is one block: no row panel of results is wanted again
 	parts bool // operands are split
 }
 
@@ -85,6 +85,7 @@ func (c kCut) work(steps int) int { return c.speed * steps }
 const (
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
+	wholePanels = 128       // the same where it need not: more take a call of the tile kernels too long
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
 	minTaskWork = 1_500_000 // steps of results, about 25 microseconds
@@ -109,7 +110,7 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 		return p
 	}
 	if p.whole && p.kBlocks == 1 {
-		p.wide = p.panels // in long rows, which memory takes faster
+		p.wide = wholePanels // in long rows, which memory takes faster
 	}
 	most := min(p.panels, p.wide, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be

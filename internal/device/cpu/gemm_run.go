@@ -114,7 +114,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				found = w.rows[(i-b.row0)*s.tiles.Tile.Rows:][:r1-r0]
 				err = s.splitA(w, at.x, b, i, k0, k1, found)
 				if s.packedB != nil && b.row1-b.row0 == 1 {
-					w.args.FetchParts(s.tiles.Format, uintptr(panels)) // no row panel follows, and they are far away
+					w.args.FetchParts(s.tiles.Format, uintptr(panels)) // no row panel follows here, and they are far away if B is read but once
 				}
 			} else {
 				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)

@@ -223,9 +223,9 @@ func (g *GemmArgs) FetchColumns(next uintptr, pitch, values, panels int) {
 	g.StepNextA, g.StepsA = uintptr(step*pitch), uintptr(of*pitch)
 }
 
-// FetchParts has those of B fetched that follow panels, for products that read B but once:
-// of each chunk two lines out of eight, from which the processor goes on by itself. PanelB
-// has to be set.
+// FetchParts has those of B fetched that follow panels, where there is no row panel to
+// fetch: of each chunk four pairs of lines, evenly apart, from which the processor goes on
+// by itself. PanelB has to be set.
 func (g *GemmArgs) FetchParts(f GemmFormat, panels uintptr) {
 	const ahead = 8 << 10 // bytes: less and more gain half as much
 	chunk := uintptr(f.Parts() * amxBytes * GemmChunk)

@@ -16,7 +16,7 @@ type GemmFinish struct {
 	Block    uintptr // its argument block, as FinishLayout says
 	Row, Col uintptr // numbers of the first
 	Cols     uintptr // of each block
-	Later    uintptr // by AMX: 0 for all rows at once, see FinishLater
+	Later    uintptr // by AMX: 0 for all rows at once, see FinishLater; tails and other kernels finish them so in any case
 	At       [FinishAts]uintptr
 
 	back, row, col uintptr // for the tile kernel alone: where it goes on, the next row and column

@@ -25,7 +25,7 @@ func (f GemmFormat) FinishLater(values int, operations float64) bool {
 	return f.AMX() && operations <= float64(3*chunks*len(f.order()))
 }
 
-// finishedRows is the rows finished for a chunk: those that have been joined.
+// finishedRows is the rows finished for a chunk: those that have been joined, where sums are.
 const finishedRows = joinedRows
 
 // finishesLater tells whether rows are finished so.
