@@ -171,7 +171,7 @@ func TestMeasureInTurns(t *testing.T) {
 	named := func(name string) Case {
 		return Case{Name: name, ISA: Generic, Work: 1, Threads: []int{1}, Run: func(context.Context, int) error {
 			order = append(order, name)
-			time.Sleep(2 * sampleTime) // once a round
+			time.Sleep(sampleTime + sampleTime/4) // once a round
 			return nil
 		}}
 	}

@@ -1,6 +1,8 @@
 package cpu_test
 
 import (
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -9,24 +11,36 @@ import (
 )
 
 // TestConformance runs the suite on each instruction set that this processor
-// has, optimised and with every pass off; with -short on the best and on none,
-// optimised.
+// has, optimised, and with every pass off on the best and on none or, where SINTER_CI is
+// set, on all; with -short on the best and on none, optimised.
 func TestConformance(t *testing.T) {
 	sets := []cpu.ISA{cpu.AMX, cpu.AVX512, cpu.AVX2, cpu.NEON, cpu.Generic}
 	passes := map[string][]string{"optimised": nil, "plain": {"all"}}
-	if testing.Short() {
+	ci := os.Getenv("SINTER_CI") != ""
+	switch {
+	case ci:
+		sets = append(sets, cpu.AMXFP16)
+	case testing.Short():
 		sets = []cpu.ISA{cpu.Best, cpu.Generic}
 		delete(passes, "plain")
 	}
-	for _, isa := range sets {
-		open := func(threads int) (device.Device, error) { return cpu.New(cpu.Options{ISA: isa, Threads: threads}) }
-		if d, err := open(0); err != nil {
+	sets = slices.DeleteFunc(sets, func(isa cpu.ISA) bool {
+		d, err := cpu.New(cpu.Options{ISA: isa})
+		if err != nil {
 			t.Logf("%v: %v", isa, err)
-			continue
-		} else if err := d.Close(); err != nil {
+			return true
+		}
+		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
+		return false
+	})
+	for i, isa := range sets {
+		open := func(threads int) (device.Device, error) { return cpu.New(cpu.Options{ISA: isa, Threads: threads}) }
 		for name, off := range passes {
+			if !ci && off != nil && i > 0 && isa != cpu.Generic {
+				continue
+			}
 			t.Run(isa.String()+" "+name, func(t *testing.T) {
 				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}})
 			})
