@@ -124,9 +124,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
-	if s.kernel.finish == nil || s.kernel.handsOver() {
-		cut.whole = !cut.parts
-	}
+	cut.whole = !cut.parts && (s.kernel.finish == nil || s.kernel.handsOver())
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
@@ -271,6 +269,9 @@ func (s *gemmStep) memory(r *binding) error {
 		if calls[i].used {
 			calls[i].at = room(true, calls[i].part.spill)
 		}
+	}
+	if f.FinishLater(s.group*steps, k.finishOps) {
+		s.finishLater = 1
 	}
 	s.left.Store(int32(s.tasks()))
 	own, err := r.scratch(size + 64) // also where a part needs nothing its pointer is inside

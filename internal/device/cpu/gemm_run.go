@@ -30,12 +30,13 @@ type gemmStep struct {
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int
-	sizeX, sizeY                   int  // bytes of their elements
-	strideA                        int  // of packed rows of X, in lanes
-	strideX                        int  // of rows of X that are packed to be split
-	strideC                        int  // of unfinished sums
-	tileC                          bool // these are those of one tile, finished at once
-	rowBeside                      int  // of what the epilogue reads
+	sizeX, sizeY                   int     // bytes of their elements
+	strideA                        int     // of packed rows of X, in lanes
+	strideX                        int     // of rows of X that are packed to be split
+	strideC                        int     // of unfinished sums
+	tileC                          bool    // these are those of one tile, finished at once
+	rowBeside                      int     // of what the epilogue reads
+	finishLater                    uintptr // for GemmFinish.Later
 
 	workers []gemmWorker
 	left    atomic.Int32 // tasks that are not done
@@ -238,7 +239,7 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 	if s.kernel.plainOut {
 		g.C, g.LDC = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
 		g.Ahead, g.LDAhead = uintptr(g.C), g.LDC
-		if s.tiles.Format.AMX() && s.rowOut%x86.PackedCols == 0 {
+		if s.tiles.Format.AMX() && s.rowOut%s.lanes == 0 {
 			g.LDAhead = 0 // to fetch whole lines takes longer than to wait for them behind the next tile
 		}
 	}
@@ -269,9 +270,7 @@ func (s *gemmStep) placeFinish(w *gemmWorker, batch int, last bool) {
 	f.Entry, f.Later = 0, 0
 	if last && s.kernel.handsOver() {
 		f.Entry = w.finish.entry
-		if s.tiles.Format.FinishLater(s.group*min(s.steps, s.kCut.block), s.kernel.finishOps) {
-			f.Later = 1
-		}
+		f.Later = s.finishLater
 		w.finish.set(template.AtBatch, batch)
 		w.finish.set(template.Stride, s.strideC)
 	}

@@ -9,8 +9,8 @@ import (
 // GemmFinish has a kernel of loops, emitted by EmitFinish, run behind each block
 // of sums: its rows are those of the Global loop, and it is told their number,
 // that of its first column and of the one behind its last, and where the sums
-// are. By AMX it is run for some rows at a time. Tile kernel and loops jump to each other instead of calling, so that the
-// stack is that of one leaf.
+// are. By AMX it is run for some rows at a time. Tile kernel and loops jump to each
+// other instead of calling, so that the stack is that of one leaf.
 type GemmFinish struct {
 	Entry    uintptr // of the kernel's code; 0: nothing follows
 	Block    uintptr // its argument block, as FinishLayout says

@@ -9,8 +9,8 @@ import (
 // as the processor does not look past an epilogue of hundreds of instructions. So
 // kernels by AMX have rows of a tile finished, some for each chunk, while the next tile
 // is multiplied, and all that are left before its sums are stored, perhaps in their place.
-// But while AMX multiplies, only one of the two ports for vector arithmetic does any: an
-// epilogue of many operations is run at once, see FinishLater.
+// But while AMX multiplies, vector arithmetic goes on as if it had one of its two ports, see
+// BenchmarkBesideAMX: an epilogue of many operations is run at once, see FinishLater.
 
 // FinishLater tells whether rows of sums with so many operations on each are better
 // finished while the next tile of so many values of k is multiplied. The products of a pair

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -8,23 +9,27 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// finishKernel puts sums and the numbers of their rows and columns where the
-// results go.
-const finishKernel = `kernel "finish"
+// finishText is a kernel behind tiles that stores an expression of the sum.
+const finishText = `kernel "finish"
 symbol M 0 1000
 symbol N 0 1000
 symbol col0 0 1000
 symbol col1 0 1000
 symbol row0 0 1000
 symbol stride 0 1000
-param y f32[M*N] write
-param panel f32[M*N] read
+param y %[1]s[M*N] write
+param panel %[1]s[M*N] read
 for global i < size(M) {
 	for vector j = size(col0) to size(col1) {
-		y[i*size(N) + j] = panel[(i - size(row0))*size(stride) + (j - size(col0))] + cast.f32(cast.i32(100*i + j))
+		y[i*size(N) + j] = panel[(i - size(row0))*size(stride) + (j - size(col0))]%[2]s
 	}
 }
 `
+
+var (
+	finishKernel = fmt.Sprintf(finishText, "f32", " + cast.f32(cast.i32(100*i + j))") // tells where a sum is
+	copyKernel   = fmt.Sprintf(finishText, "i32", "")                                 // of the bits
+)
 
 // Two row panels of two panels each, which share the memory of their sums: what
 // follows a block sees its sums before the next block overwrites them, and is
@@ -78,23 +83,6 @@ func TestGemmFinish(t *testing.T) {
 		}
 	})
 }
-
-// copyKernel puts the bits of sums where the results go.
-const copyKernel = `kernel "copy"
-symbol M 0 1000
-symbol N 0 1000
-symbol col0 0 1000
-symbol col1 0 1000
-symbol row0 0 1000
-symbol stride 0 1000
-param y i32[M*N] write
-param panel i32[M*N] read
-for global i < size(M) {
-	for vector j = size(col0) to size(col1) {
-		y[i*size(N) + j] = panel[(i - size(row0))*size(stride) + (j - size(col0))]
-	}
-}
-`
 
 // finish is a kernel that sums are handed over to.
 type finish struct {
