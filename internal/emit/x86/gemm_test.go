@@ -243,11 +243,8 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
 					c.cols, c.panels, c.rowPanels = v*lanes, 1+rng.IntN(3), 1+rng.IntN(3)
+					c.finish, c.later, c.shared = copies, rng.IntN(2) == 0, !c.again && rng.IntN(2) == 0
 					c.run(t, rng, g, code.Entry(g.Full[rows]), v)
-					if g.Format.AMX() && rng.IntN(2) == 0 { // others hand over all rows at once, see TestGemmFinish
-						c.finish, c.later, c.shared = copies, rng.IntN(2) == 0, !c.again && rng.IntN(2) == 0
-						c.run(t, rng, g, code.Entry(g.Full[rows]), v)
-					}
 				}
 			}
 		}
@@ -258,12 +255,12 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 type tileCase struct {
 	rows, cols, k     int // of a block; k in steps
 	panels, rowPanels int
-	columns           bool // A by columns
-	inPlace           bool // B by rows, not packed
-	again             bool // adds to C
-	part              int  // bytes of A in one more step
-	finish            *finish
-	later, shared     bool // rows are handed over later; C is that of one tile
+	columns           bool    // A by columns
+	inPlace           bool    // B by rows, not packed
+	again             bool    // adds to C
+	part              int     // bytes of A in one more step
+	finish            *finish // run a second time with it
+	later, shared     bool    // rows are handed over later; C is that of one tile then
 }
 
 // element draws a lane of a matrix: of bf16 small integers, whose sums are exact.
@@ -417,6 +414,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		args.Beside, args.LDBeside = uintptr(args.C), args.LDC
 	}
 	want := make([]uint32, len(f[2]))
+	a := make([]uint32, stepA)
 	for r := range height {
 		for j := range total {
 			sum := uint32(0)
@@ -434,7 +432,6 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 			}
 			var chunk amxChunk
 			for k := range steps {
-				a := make([]uint32, stepA)
 				for i := range a {
 					a[i] = lane(r, k*stepA+i)
 				}
@@ -453,24 +450,29 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 			want[r*total+j] = sum
 		}
 	}
-	results := mem[2].Bytes()
+	call := func(results []byte) {
+		t.Helper()
+		if err := jit.Protect(func() error { jit.Call(entry, unsafe.Pointer(&args)); return nil }); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := range want {
+			if got := binary.LittleEndian.Uint32(results[4*i:]); got != want[i] {
+				t.Fatalf("%s: result %d is %#x, want %#x", name, i, got, want[i])
+			}
+		}
+	}
+	call(mem[2].Bytes())
 	if c.finish != nil {
+		copy(mem[2].Bytes(), lanesAsBytes(f[2])) // as before
 		if c.shared {
 			args.LDC, args.StepC, args.RowsC = uintptr(4*c.cols), 0, 0
 		}
-		results = make([]byte, len(results)+1) // there is a first one
+		results := make([]byte, len(mem[2].Bytes())+1) // there is a first one
 		c.finish.place(&args, unsafe.Pointer(&results[0]), height, total, c.cols)
 		if c.later {
 			args.Finish.Later = 1
 		}
-	}
-	if err := jit.Protect(func() error { jit.Call(entry, unsafe.Pointer(&args)); return nil }); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	for i := range want {
-		if got := binary.LittleEndian.Uint32(results[4*i:]); got != want[i] {
-			t.Fatalf("%s: result %d is %#x, want %#x", name, i, got, want[i])
-		}
+		call(results)
 	}
 	for i, m := range mem {
 		if err := m.Close(); err != nil {
