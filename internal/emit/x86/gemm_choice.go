@@ -51,8 +51,9 @@ func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 		case GemmAMXHalves: // two sums each
 			return []GemmTile{{2 * amxRows, 1}}
 		}
-		// All registers of sums in a square, or in a row where that has all rows.
-		return []GemmTile{{2 * amxRows, 2}, {amxRows, 4}}
+		// All registers of sums in a square, or in a row where that has all rows, or
+		// where rows of results crowd.
+		return []GemmTile{{2 * amxRows, 2}, {amxRows, 4}, {crowdedRows, 4}}
 	}
 	if isa == asm.AVX512 {
 		// Few and wide rows for many, for up to 14 rows one pass over B, and one
@@ -61,6 +62,9 @@ func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 	}
 	return []GemmTile{{6, 2}}
 }
+
+// word is the bytes of a result, and of a step of a column of B.
+const word = 4
 
 // fetches tells whether tile kernels fetch the next panel of B into the second
 // cache meanwhile. It pays where B comes from beyond it: in one pass, which is
@@ -101,6 +105,24 @@ const (
 	tileCycles        = 20
 )
 
+// Rows of results that lie a little more or less than a multiple of a page apart share a
+// few sets of lines of the first cache, as these go by the lower 12 bits of an address.
+// If a tile has more of them than the cache has ways, they push lines out of which the
+// tile has written a part, and the next one is to write the rest: cycles of each.
+const (
+	page          = 4096
+	crowdedOff    = 32 // bytes off the multiple
+	crowdedCycles = 5
+	crowdedRows   = 12 // ways of the first caches of processors with AMX
+)
+
+// crowds tells whether a tile's rows of results push each other out.
+func (c *Core) crowds(t GemmTile, cols int) bool {
+	off := word * cols % page
+	off = min(off, page-off)
+	return t.Rows > c.L1/page && off > 0 && off < crowdedOff
+}
+
 // fetchSlows is what fetching adds to a step where B is near already.
 const fetchSlows = 1.03
 
@@ -111,7 +133,6 @@ func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float6
 	vectors := (s.Cols + lanes - 1) / lanes
 	panels := (s.Rows + t.Rows - 1) / t.Rows
 	low, tall := s.Rows/panels, s.Rows%panels // tall panels have a row more
-	const word = 4
 	bytes := float64(vectors) * float64(lanes*word) * float64(s.Steps)
 	rate, shown := c.FromMemory, exposed
 	switch {
@@ -131,6 +152,10 @@ func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float6
 		return max(work, read) + exposed*min(work, read)
 	}
 	cycles := pass(low+min(tall, 1), rate, shown)
+	if c.crowds(t, s.Cols) {
+		const line = 64
+		cycles += crowdedCycles * float64(s.Rows) * float64(s.Cols) * word / line
+	}
 	if tall > 1 {
 		cycles += float64(tall-1) * pass(low+1, c.FromL2, exposedNear)
 	}

@@ -51,6 +51,37 @@ func TestTileChoiceWide(t *testing.T) {
 	}
 }
 
+// More rows than the first cache has ways, a little more or less than a multiple of a
+// page apart, push each other out; those at whole lines do not, nor where few of a
+// product's lines are results.
+func TestTileChoiceCrowded(t *testing.T) {
+	amx := cpuid.CPU{Arch: "graniterapids", Caches: cpuid.Caches{L1D: 48 << 10, L2: 2 << 20, L3: 480 << 20}}
+	core := CoreOf(&amx, AVX512)
+	square, few := GemmTile{32, 2}, GemmTile{12, 4}
+	for _, c := range []struct {
+		format GemmFormat
+		shape  GemmShape
+		want   GemmTile
+	}{
+		{GemmAMXBytes, GemmShape{2071, 2054, 16}, few},
+		{GemmAMXBytes, GemmShape{2071, 2042, 16}, few},
+		{GemmAMXBytes, GemmShape{4000, 1027, 16}, few},
+		{GemmAMXBytes, GemmShape{2071, 3077, 32}, few},
+		{GemmAMXBytes, GemmShape{2071, 2054, 63}, few},
+		{GemmAMXBytes, GemmShape{2048, 2048, 16}, square},
+		{GemmAMXBytes, GemmShape{2071, 2056, 32}, square},
+		{GemmAMXBytes, GemmShape{3000, 1030, 375}, square},
+		{GemmAMXBF16, GemmShape{2071, 3077, 63}, few},
+		{GemmAMXBF16, GemmShape{2071, 2054, 125}, square},
+		{GemmBytes, GemmShape{2071, 2054, 16}, GemmTile{6, 4}},
+		{GemmBytes, GemmShape{2071, 2100, 16}, GemmTile{14, 2}},
+	} {
+		if got := core.Tile(AVX512, c.format, c.shape); got != c.want {
+			t.Errorf("%v %v: %v, want %v", c.format, c.shape, got, c.want)
+		}
+	}
+}
+
 // The estimate grows with the work, whatever tile does it, and knows no shape
 // that takes no time.
 func TestTileCyclesGrow(t *testing.T) {
