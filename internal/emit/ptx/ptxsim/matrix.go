@@ -158,32 +158,32 @@ func (w *warp) rounded(s *step, regs []int) bool {
 // l/4 (and 8 below it) and columns 2*(l%4) and the next.
 func (p *product) run(w *warp, regs [4][]int) {
 	var a [16][32]float64
-	var b [8][32]float64
-	per := 32 / p.bits
+	var b [32][8]float64
+	per, below := 32/p.bits, p.rows/8
 	k := mask(p.bits / 8)
-	for lane := range lanes {
-		g, q := lane/4, lane%4
-		for i, at := range regs[1] {
-			r, step := g+8*(i%(p.rows/8)), i/(p.rows/8)
+	for step, at := range regs[2] {
+		for lane, x := range w.rows[at] {
+			g, first := lane/4, (4*step+lane%4)*per
 			for e := range per {
-				a[r][(4*step+q)*per+e] = p.a(w.rows[at][lane] >> (p.bits * e) & k)
+				b[first+e][g] = p.b(x & k)
+				x >>= p.bits
 			}
 		}
-		for step, at := range regs[2] {
-			for e := range per {
-				b[g][(4*step+q)*per+e] = p.b(w.rows[at][lane] >> (p.bits * e) & k)
+		for half, at := range regs[1][step*below:][:below] {
+			for lane, x := range w.rows[at] {
+				row, first := &a[lane/4+8*half], (4*step+lane%4)*per
+				for e := range per {
+					row[first+e] = p.a(x & k)
+					x >>= p.bits
+				}
 			}
 		}
 	}
-	for lane := range lanes {
-		g, q := lane/4, lane%4
-		for i, at := range regs[3] {
-			x, y := &a[g+8*(i/2)], &b[2*q+i%2]
-			sum := 0.0
-			for j := range p.k {
-				sum += x[j] * y[j]
-			}
-			c := w.rows[at][lane]
+	for r := range p.rows {
+		sums := p.sums(&a[r], &b)
+		for col, sum := range sums {
+			lane, i := 4*(r%8)+col/2, 2*(r/8)+col%2
+			c := w.rows[regs[3][i]][lane]
 			if p.floats {
 				w.rows[regs[0][i]][lane] = bits32(float32(float64(math.Float32frombits(uint32(c))) + sum))
 			} else {
@@ -191,6 +191,23 @@ func (p *product) run(w *warp, regs [4][]int) {
 			}
 		}
 	}
+}
+
+// sums are those of a row of A with each column of B, several in turns so that none
+// waits for its last addition.
+func (p *product) sums(a *[32]float64, b *[32][8]float64) (s [8]float64) {
+	for half := 0; half < len(s); half += 4 {
+		var s0, s1, s2, s3 float64
+		for j, x := range a[:p.k] {
+			y := (*[4]float64)(b[j][half:])
+			s0 += x * y[0]
+			s1 += x * y[1]
+			s2 += x * y[2]
+			s3 += x * y[3]
+		}
+		s[half], s[half+1], s[half+2], s[half+3] = s0, s1, s2, s3
+	}
+	return s
 }
 
 // shuffle decodes shfl.sync: what another lane holds, or the own value where
