@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"unsafe"
 	"weak"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -198,111 +197,4 @@ func (s *gemmStep) collides(stride, rows int) bool {
 		rows /= 2
 	}
 	return collides(stride, rows)
-}
-
-// memory gives each worker its panels.
-func (s *gemmStep) memory(r *binding) error {
-	k, tile := s.kernel, s.tiles.Tile
-	pad := s.lanes // keeps rows of the panels from colliding
-	s.strideC = s.blockPanels*s.width + pad
-	f, steps := s.tiles.Format, min(s.steps, s.kCut.block)
-	switch { // by AMX whole lines, and an odd number of them
-	case s.splits():
-		s.strideX, s.strideA = steps|pad, f.RowBytes(steps)/4|pad
-	case f.AMX():
-		s.strideA = steps | pad
-	default:
-		s.strideA = s.maxK()*f.StepA()/4 + pad
-	}
-	if s.tileC = k.handsOver() && s.kBlocks == 1; s.tileC {
-		s.strideC = s.width
-	}
-	packB := (s.packedB == nil || s.splits()) && !s.directB // of odd numbers it may be wanted as it is
-	size := 0
-	room := func(used bool, bytes int) (at int) {
-		if used {
-			at = size
-			size += (bytes + 63) &^ 63
-		}
-		return at
-	}
-	rowsC := tile.Rows
-	if s.kBlocks > 1 {
-		rowsC *= s.blockRows
-	}
-	rowsA := tile.Rows
-	switch {
-	case k.packX != nil && s.tiles.Columns:
-		rowsA = max(rowsA, maxTurned)
-	case k.turnX != 0: // by squares
-		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes
-	}
-	a := room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
-	rowsX := 4 * rowsA * max(s.strideA, s.strideX)
-	if s.splits() {
-		rowsX = max(rowsX, x86.SplitScratch(steps))
-	}
-	narrow := room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
-	slots, keep := 1, s.packedB == nil && s.keepsPacked()
-	if keep {
-		slots = s.slots()
-	}
-	whole := slots // blocks of B that are not split
-	if s.splits() {
-		whole = 1
-	}
-	parts := room(s.splits() && s.packedB == nil, slots*s.keptBytes())
-	b := room(packB, whole*s.slotBytes())
-	c := room(k.finish != nil, 4*rowsC*s.strideC)
-	sums := room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
-	calls := []struct {
-		part *part
-		used bool
-		to   func(*gemmWorker) **partCall
-		at   int
-	}{
-		{part: k.packX, used: k.packX != nil, to: func(w *gemmWorker) **partCall { return &w.packX }},
-		{part: k.packY, used: packB, to: func(w *gemmWorker) **partCall { return &w.packY }},
-		{part: k.finish, used: k.finish != nil, to: func(w *gemmWorker) **partCall { return &w.finish }},
-	}
-	for i := range calls {
-		if calls[i].used {
-			calls[i].at = room(true, calls[i].part.spill)
-		}
-	}
-	if f.FinishLater(s.group*steps, k.finishOps) {
-		s.finishLater = 1
-	}
-	s.left.Store(int32(s.tasks()))
-	own, err := r.scratch(size + 64) // also where a part needs nothing its pointer is inside
-	if err != nil {
-		return err
-	}
-	s.workers = make([]gemmWorker, r.workers)
-	for i := range s.workers {
-		w := &s.workers[i]
-		w.a, w.b, w.c = unsafe.Add(own[i], a), unsafe.Add(own[i], b), unsafe.Add(own[i], c)
-		w.narrow = unsafe.Add(own[i], narrow)
-		w.args.Sums = unsafe.Add(own[i], sums)
-		if s.splits() {
-			w.parts = unsafe.Add(own[i], parts)
-			w.rows, w.panels = make([]x86.Found, min(s.rowPanels, s.blockRows)*tile.Rows), make([]x86.Found, s.blockPanels*tile.Vectors)
-			w.packed.found = make([]x86.Found, slots*len(w.panels))
-		}
-		if packB && keep {
-			w.packed.have = make([]bool, slots)
-		}
-		for _, call := range calls {
-			if !call.used {
-				continue
-			}
-			if *call.to(w), err = call.part.call(r, unsafe.Add(own[i], call.at)); err != nil {
-				return err
-			}
-		}
-		if k.handsOver() {
-			w.finish.behind(&w.args)
-		}
-	}
-	return nil
 }
