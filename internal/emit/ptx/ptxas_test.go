@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,9 +129,13 @@ func texts(t *testing.T, target ptx.Target, kernels []*entry.Kernel) (head strin
 	return head, entries
 }
 
-// likeOthers: of the programs for sm_86 and sm_89, which are those for sm_80, each
-// so many'th is assembled.
+// likeOthers: of the programs that are like others, each so many'th is assembled: those
+// for sm_86 and sm_89, which are those for sm_80, and of kernels that are the same for an
+// older target.
 var likeOthers = 4
+
+// entryName is what texts numbers.
+var entryName = regexp.MustCompile(`\.entry k\d+\(`)
 
 // TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
 // of it where everything is to be tested.
@@ -141,14 +146,26 @@ func TestAssembles(t *testing.T) {
 		cases, some = suite.Short(), some[:1]
 	}
 	const inFile = 400
-	type program struct{ head, text string }
-	programs := map[ptx.Target][]program{}
+	type program struct {
+		text string
+		like bool // others for an older target
+	}
+	programs, known := map[ptx.Target][]program{}, map[string]bool{}
 	for _, target := range targets {
 		head, entries := texts(t, target, kernelsOf(t, target, cases))
-		for len(entries) > 0 {
-			n := min(inFile, len(entries))
-			programs[target] = append(programs[target], program{head, strings.Join(entries[:n], "\n")})
-			entries = entries[n:]
+		var kinds [2][]string // new, and known
+		for _, e := range entries {
+			key, kind := entryName.ReplaceAllString(e, ""), 0
+			if known[key] {
+				kind = 1
+			}
+			known[key] = true
+			kinds[kind] = append(kinds[kind], e)
+		}
+		for kind, entries := range kinds {
+			for some := range slices.Chunk(entries, inFile) {
+				programs[target] = append(programs[target], program{head + strings.Join(some, "\n"), kind == 1})
+			}
 		}
 	}
 	dir := t.TempDir()
@@ -158,12 +175,13 @@ func TestAssembles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range programs[target] {
-			if i%likeOthers != 0 && (a.name == "sm_86" || a.name == "sm_89") {
+			// The last of those that are like others takes longest.
+			if p.like && i%likeOthers != likeOthers-1 || !p.like && i%likeOthers != 0 && (a.name == "sm_86" || a.name == "sm_89") {
 				continue
 			}
 			t.Run(fmt.Sprint(a.name, "/", i), func(t *testing.T) {
 				t.Parallel()
-				if _, err := assemble(t.Context(), path, a.name, dir, p.head+p.text, "-O0"); err != nil {
+				if _, err := assemble(t.Context(), path, a.name, dir, p.text, "-O0"); err != nil {
 					t.Error(err)
 				}
 			})
