@@ -50,57 +50,23 @@ func Interpret(k *Kernel, args *Args) error {
 	if err := Check(k); err != nil {
 		return err
 	}
-	in, err := newInterp(k, args)
+	in := &interp{k: k, args: args}
+	body, err := in.translate()
 	if err != nil {
 		return err
 	}
 	if err := in.checkArgs(); err != nil {
 		return err
 	}
-	return in.body(k.Body)
+	return in.run(body)
 }
 
-// interp evaluates expressions over bits. vals[i] holds for expression i
-// while at[i] == step; each statement begins a new step.
+// interp runs statements over bits. What an expression, a variable or a local is
+// has a place in vals.
 type interp struct {
-	k      *Kernel
-	args   *Args
-	ids    map[*Expr]int
-	fns    []func(x, y, z uint64) uint64 // of KindApply
-	sizes  []int64                       // of KindSize and KindIndex
-	vals   []uint64
-	at     []int
-	step   int
-	vars   map[*Var]int64
-	locals map[*Local]uint64
-}
-
-func newInterp(k *Kernel, args *Args) (*interp, error) {
-	in := &interp{k: k, args: args, ids: map[*Expr]int{}, vars: map[*Var]int64{}, locals: map[*Local]uint64{}}
-	var failed error
-	k.WalkExprs(func(e *Expr) {
-		in.ids[e] = len(in.fns)
-		var fn func(x, y, z uint64) uint64
-		var size int
-		var err error
-		switch e.Kind {
-		case KindSize, KindIndex:
-			size, err = e.Size.Eval(args.Sizes)
-		case KindApply:
-			from := e.Args[0].DType
-			if fn = Scalar(e.Op, from, e.DType); fn == nil {
-				err = fmt.Errorf("%v of %v gives no %v", e.Op, from, e.DType)
-			}
-		}
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("kernel %q: %w", k.Name, err)
-		}
-		in.fns = append(in.fns, fn)
-		in.sizes = append(in.sizes, int64(size))
-	})
-	in.vals = make([]uint64, len(in.fns))
-	in.at = make([]int, len(in.fns))
-	return in, failed
+	k    *Kernel
+	args *Args
+	vals []uint64
 }
 
 func (in *interp) errorf(format string, args ...any) error {
@@ -126,53 +92,43 @@ func (in *interp) checkArgs() error {
 	return nil
 }
 
-// bounds evaluates a loop's range.
-func (in *interp) bounds(l *Loop) (lo, hi int64, err error) {
-	if l.Lo != nil {
-		b, err := in.eval(l.Lo)
-		if err != nil {
-			return 0, 0, err
+func (in *interp) run(body []action) error {
+	for i := range body {
+		a := &body[i]
+		if err := in.compute(a.code); err != nil {
+			return err
 		}
-		lo = int64(b)
-	}
-	b, err := in.eval(l.Hi)
-	return lo, int64(b), err
-}
-
-func (in *interp) body(body []Stmt) error {
-	for _, s := range body {
-		in.step++
-		if err := in.stmt(s); err != nil {
+		if err := in.act(a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *interp) stmt(s Stmt) error {
-	switch s := s.(type) {
+// act does what is left of a statement whose expressions are computed.
+func (in *interp) act(a *action) error {
+	switch s := a.stmt.(type) {
 	case *Loop:
-		return in.loop(s)
+		return in.loop(s, a)
 	case *Set:
-		v, err := in.eval(s.Value)
-		in.locals[s.Local] = v
-		return err
+		in.vals[a.to] = in.vals[a.value]
 	case *Acc:
-		v, err := in.eval(s.Value)
-		d := s.Local.DType
-		in.locals[s.Local] = Scalar(s.Op, d, d)(in.locals[s.Local], v, 0)
-		return err
+		in.vals[a.to] = a.fn(in.vals[a.to], in.vals[a.value], 0)
 	case *Store:
-		return in.store(s)
+		if in.vals[a.valid] == 0 {
+			return nil
+		}
+		b, err := in.element(s.Param, int64(in.vals[a.to]))
+		if err != nil {
+			return err
+		}
+		putBits(b, in.vals[a.value])
 	}
-	return in.errorf("unknown statement %T", s)
+	return nil
 }
 
-func (in *interp) loop(l *Loop) error {
-	lo, hi, err := in.bounds(l)
-	if err != nil {
-		return err
-	}
+func (in *interp) loop(l *Loop, a *action) error {
+	lo, hi := int64(in.vals[a.lo]), int64(in.vals[a.hi])
 	if l.Range == Global {
 		start, end := int64(in.args.Start), int64(in.args.End)
 		if start < lo || end > max(hi, lo) {
@@ -181,33 +137,11 @@ func (in *interp) loop(l *Loop) error {
 		lo, hi = start, end
 	}
 	for v := lo; v < hi; v++ {
-		in.vars[l.Var] = v
-		if err := in.body(l.Body); err != nil {
+		in.vals[a.to] = uint64(v)
+		if err := in.run(a.body); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (in *interp) store(s *Store) error {
-	index, err := in.eval(s.Index)
-	if err != nil {
-		return err
-	}
-	value, err := in.eval(s.Value)
-	if err != nil {
-		return err
-	}
-	if s.Valid != nil {
-		if valid, err := in.eval(s.Valid); err != nil || valid == 0 {
-			return err
-		}
-	}
-	b, err := in.element(s.Param, int64(index))
-	if err != nil {
-		return err
-	}
-	putBits(b, value)
 	return nil
 }
 
@@ -221,58 +155,37 @@ func (in *interp) element(param int, index int64) ([]byte, error) {
 	return b[int(index)*n:][:n], nil
 }
 
-func (in *interp) eval(e *Expr) (uint64, error) {
-	id := in.ids[e]
-	if in.at[id] == in.step {
-		return in.vals[id], nil
+// compute runs the instructions of a statement.
+func (in *interp) compute(code []instruction) error {
+	vals := in.vals
+	for i := range code {
+		c := &code[i]
+		switch c.kind {
+		case KindApply:
+			if c.divides && vals[c.y] == 0 {
+				return in.errorf("%v by zero", c.e.Op)
+			}
+			vals[c.to] = c.fn(vals[c.x], vals[c.y], vals[c.z])
+		case KindLoad:
+			vals[c.to] = 0
+			if vals[c.y] == 0 {
+				continue
+			}
+			b, err := in.element(c.e.Param, int64(vals[c.x]))
+			if err != nil {
+				return err
+			}
+			vals[c.to] = getBits(b)
+		case KindIndex:
+			x := int64(vals[c.x])
+			if x < 0 || x >= c.size {
+				in.args.Status[c.e.Slot] = 1
+				x = max(0, min(x, c.size-1))
+			}
+			vals[c.to] = uint64(x)
+		}
 	}
-	var arg [3]uint64
-	for i, a := range e.Args {
-		v, err := in.eval(a)
-		if err != nil {
-			return 0, err
-		}
-		arg[i] = v
-	}
-	v, err := in.value(e, id, arg)
-	in.vals[id], in.at[id] = v, in.step
-	return v, err
-}
-
-// value computes e from its operands.
-func (in *interp) value(e *Expr, id int, arg [3]uint64) (uint64, error) {
-	switch e.Kind {
-	case KindConst:
-		return e.Bits, nil
-	case KindSize:
-		return uint64(in.sizes[id]), nil
-	case KindVar:
-		return uint64(in.vars[e.Var]), nil
-	case KindLocal:
-		return in.locals[e.Local], nil
-	case KindLoad:
-		if len(e.Args) == 2 && arg[1] == 0 {
-			return 0, nil
-		}
-		b, err := in.element(e.Param, int64(arg[0]))
-		if err != nil {
-			return 0, err
-		}
-		return getBits(b), nil
-	case KindIndex:
-		x := int64(arg[0])
-		if x < 0 || x >= in.sizes[id] {
-			in.args.Status[e.Slot] = 1
-			x = max(0, min(x, in.sizes[id]-1))
-		}
-		return uint64(x), nil
-	case KindApply:
-		if (e.Op == ir.IDiv || e.Op == ir.Mod) && arg[1] == 0 {
-			return 0, in.errorf("%v by zero", e.Op)
-		}
-		return in.fns[id](arg[0], arg[1], arg[2]), nil
-	}
-	return 0, in.errorf("unknown expression kind %d", e.Kind)
+	return nil
 }
 
 func getBits(b []byte) uint64 {
