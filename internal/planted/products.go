@@ -102,6 +102,30 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmTurned", Needs: avx512BF16,
 	},
 	{
+		Name: "copied-columns-of-six-rows-without-the-last-two", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "*(*uint64)(unsafe.Add(to, 8)), *(*uint64)(unsafe.Add(to, 16)) = a, b, c",
+		New:     "*(*uint64)(unsafe.Add(to, 8)), *(*uint64)(unsafe.Add(to, 16)) = a, b, b+0*c",
+		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
+	},
+	{
+		Name: "copied-columns-of-five-rows-without-the-last", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "*(*uint32)(unsafe.Add(to, 16)) = a, b, c",
+		New:     "*(*uint32)(unsafe.Add(to, 16)) = a, b, c+1",
+		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
+	},
+	{
+		Name: "copied-columns-of-few-rows-too-close", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "unsafe.Add(to, 4*(words*k+i))",
+		New:     "unsafe.Add(to, 4*(max(1, words-1)*k+i))",
+		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
+	},
+	{
+		Name: "copied-columns-with-the-pitch-in-place", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "w.args.A, w.args.LDA = w.a, uintptr(4*(r1-r0))",
+		New:     "w.args.A, w.args.LDA = w.a, uintptr(4*s.tiles.Tile.Rows)",
+		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
+	},
+	{
 		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_run.go",
 		Old:     "c.set(template.FirstCol, col0)",
 		New:     "c.set(template.FirstCol, 0)",

@@ -147,6 +147,7 @@ func (s *gemmStep) strides() (err error) {
 		s.copyX = !s.tiles.Columns && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
+		s.copyX = s.copyX || s.tiles.Columns && s.spreads()
 	}
 	s.copyX = s.copyX || s.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {
@@ -188,6 +189,16 @@ func collides(stride, rows int) bool {
 	}
 	low := stride & -stride // rows meet again after pageBytes/low of them
 	return rows*min(low, pageBytes) > ways*pageBytes
+}
+
+// spreads tells whether the columns of X that a narrow tile takes, of each k a part of a
+// line, fill the first cache: they come from beyond it again for each panel of B then, and
+// to copy them is worth it for a few panels. A wide tile takes a line four times as seldom.
+func (s *gemmStep) spreads() bool {
+	const line = 64
+	stride := s.sizeX * s.colX
+	apart := max(line, min(stride&-stride, pageBytes))
+	return s.tiles.ISA == x86.AVX2 && s.cols > 4*s.width && min(s.steps, s.kCut.block)*apart > ways*pageBytes
 }
 
 // collides is the same for rows of a tile. Processors with AMX have twice as many

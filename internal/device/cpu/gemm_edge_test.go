@@ -65,6 +65,26 @@ func TestGemmTurned(t *testing.T) {
 	}
 }
 
+// Narrow tiles copy columns of X that fill the first cache, for as many rows as a panel
+// has: sums of one block of k and of several, results in place and finished.
+func TestGemmColumnsCopied(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	devices := machines(t)
+	for i, rows := range []int{1, 2, 3, 4, 5, 6, 7, 11, 27, 128} {
+		c := gemmCase{
+			size: gemmSize{1 + i%2, rows, 65 + rng.IntN(60), []int{257, 700, 1030}[i%3]}, syms: []string{"", "m"}[i%2],
+			x: "transposed", y: "plain", out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
+		}
+		test := c.build(rng)
+		want := test.reference(t)
+		for _, d := range devices {
+			if d.isa != Generic {
+				test.check(t, fmt.Sprintf("%v %v", c, d.isa), test.run(t, d, test.compile(t, d), 1+rng.IntN(3), rng.IntN(2) == 0), want)
+			}
+		}
+	}
+}
+
 // A row's results have the same bits whatever else the product holds, however
 // it is cut, and whatever tiles compute it; also those of AVX2 and AVX-512. Sums of
 // halves are others.
