@@ -25,7 +25,7 @@ type gemmStep struct {
 	foundB  []x86.Found // where it is split: see foundOf
 	fromB   []uint64    // numbers of the buffers that it was packed from
 	directB bool        // B is read where it lies, or each task packs what it needs
-	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened
+	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
 	partX   bool        // rows of X, used in place or copied, end with a part of a step
 
 	// Strides in elements, of operands used in place.
