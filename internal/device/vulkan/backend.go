@@ -45,7 +45,7 @@ func newBackend(p *vk.Physical, s entry.Shape) (*backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.options.Exact, b.options.Fused = r.exact, r.fused
+	b.options.Exact, b.options.Fused, b.options.Whole = r.exact, r.fused, r.whole
 	return b, nil
 }
 

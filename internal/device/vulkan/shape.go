@@ -47,5 +47,6 @@ func optionsFor(p *vk.Physical, s entry.Shape) spirv.Options {
 		Nearest:    spirv.Widths{F32: p.F32.Nearest, F64: p.F64.Nearest},
 		Exact:      spirv.Widths{F32: true, F64: true},
 		Fused:      spirv.Widths{F32: true, F64: true},
+		Whole:      spirv.Widths{F32: true, F64: true},
 	}
 }

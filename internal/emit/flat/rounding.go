@@ -89,3 +89,27 @@ func Root(m Machine, x Value) Value {
 	minus := f.less(x, f.Const(f.t, 0))
 	return f.pick(minus, f.Const(f.t, f.infinity()|1<<(f.fraction-1)), r)
 }
+
+// Whole is x rounded to a whole number as op says (Floor, Trunc or Round), of an m
+// that adds and subtracts as it should. From 2^fraction on all numbers are whole,
+// and below it that power leaves no room for a fraction in a sum.
+func Whole(m Machine, op Op, x Value) Value {
+	f := formOf(m, x.Type)
+	w := f.wordOf(x)
+	size := f.floatOf(f.and(w, f.size()))
+	limit := f.power(int(f.fraction))
+	r := f.sub(f.Op(Add, f.t, size, limit), limit)
+	if op == Trunc {
+		r = f.notAbove(size, r)
+	}
+	r = f.floatOf(f.or(f.wordOf(r), f.and(w, f.sign())))
+	if op == Floor {
+		r = f.notAbove(x, r)
+	}
+	return f.pick(f.less(size, limit), r, x)
+}
+
+// notAbove is a whole number near x, or one less where that is above x.
+func (f form) notAbove(x, whole Value) Value {
+	return f.pick(f.less(x, whole), f.sub(whole, f.power(0)), whole)
+}

@@ -103,6 +103,9 @@ func TestRounding(t *testing.T) {
 			vx, vy, vz := m.value(typ, x), m.value(typ, y), m.value(typ, z)
 			check("quotient", flat.Div, flat.Quotient(m, vx, vy), x, y)
 			check("root", flat.Sqrt, flat.Root(m, vx), x)
+			for _, op := range []flat.Op{flat.Floor, flat.Trunc, flat.Round} {
+				check("whole", op, flat.Whole(m, op, vx), x)
+			}
 			m.fma = false
 			check("parts", flat.FMA, flat.Fused(m, false, vx, vy, vz), x, y, z)
 			check("wide", flat.FMA, flat.Fused(m, true, vx, vy, vz), x, y, z)

@@ -50,6 +50,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.Quotient(device{b}, args[0], args[1])
 	case op == flat.Sqrt && !b.o.Exact.of(to):
 		return flat.Root(device{b}, args[0])
+	case (op == flat.Floor || op == flat.Trunc || op == flat.Round) && !b.o.Whole.of(to):
+		return flat.Whole(device{b}, op, args[0])
 	case op == flat.FMA && !b.o.Fused.of(to):
 		return flat.Fused(device{b}, b.o.Float64, args[0], args[1], args[2])
 	}

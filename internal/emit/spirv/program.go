@@ -22,8 +22,9 @@ type Options struct {
 	// sign of zero kept; subnormals kept; rounding to the nearest, half to even.
 	InfNaN, Subnormals, Nearest Widths
 	// Exact says that the device was seen to round quotients and roots
-	// correctly, Fused that its fma rounds once. Elsewhere they are corrected.
-	Exact, Fused Widths
+	// correctly, Fused that its fma rounds once, Whole that floor, trunc and
+	// round are right. Elsewhere they are corrected.
+	Exact, Fused, Whole Widths
 	// LoopsEnd says that the device ends loops before their time if they take
 	// long: an entry point that sees it writes 1 behind its arguments.
 	LoopsEnd bool
