@@ -98,6 +98,9 @@ func TestAnyOperands(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var accepted []sample
 	for op := range mnemonics {
+		if Op(op) == TDPFP16PS { // newer than llvm-mc
+			continue
+		}
 		r := &rows[rng.IntN(len(rows))] // for the unit of displacements alone
 		for range 300 {
 			p := picker{rng, rng.IntN(2) == 0}
