@@ -36,7 +36,8 @@ type Options struct {
 	// Grouped has cases compiled together, for a driver whose compiler takes long
 	// for each program.
 	Grouped bool
-	// Part leaves all else of the suite to other processes.
+	// Part leaves all else of the suite to other processes, which together run
+	// suite.FewStatic.
 	Part Part
 }
 
@@ -141,7 +142,11 @@ func Run(t *testing.T, open Open, o Options) {
 			}
 		})
 	}
-	groups, err := suite.Groups(cases(o.Slow), func(c *suite.Case) bool { return !o.Grouped || o.Known[c.Name] != "" })
+	list := cases(o.Slow)
+	if o.Part.Of > 0 {
+		list = suite.FewStatic(list)
+	}
+	groups, err := suite.Groups(list, func(c *suite.Case) bool { return !o.Grouped || o.Known[c.Name] != "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package suite
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -14,6 +15,34 @@ import (
 func TestEveryOperationHasCases(t *testing.T) {
 	t.Run("all", func(t *testing.T) { coverage(t, Cases()) })
 	t.Run("short", func(t *testing.T) { coverage(t, Short()) })
+	t.Run("few of constant sizes", func(t *testing.T) { coverage(t, FewStatic(Cases())) })
+}
+
+// TestFewStatic leaves each operation, and each dtype, cases of constant sizes.
+func TestFewStatic(t *testing.T) {
+	words := func(cases []*Case) (constant int, all map[string]bool) {
+		all = map[string]bool{}
+		for _, c := range cases {
+			if name, ok := strings.CutSuffix(c.Name, " static"); ok {
+				constant++
+				for word := range strings.FieldsSeq(name) {
+					all[word] = true
+				}
+			}
+		}
+		return constant, all
+	}
+	few := FewStatic(Cases())
+	some, kept := words(few)
+	total, want := words(Cases())
+	if some != (total+2)/3 || len(Cases())-len(few) != total-some {
+		t.Errorf("%d of %d cases are of constant sizes, and there are %d in all", some, total, len(few))
+	}
+	for word := range want {
+		if !kept[word] {
+			t.Errorf("no case of constant sizes is left of %s", word)
+		}
+	}
 }
 
 func coverage(t *testing.T, cases []*Case) {

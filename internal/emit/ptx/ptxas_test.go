@@ -138,13 +138,15 @@ var likeOthers = 4
 var entryName = regexp.MustCompile(`\.entry k\d+\(`)
 
 // TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
-// of it where everything is to be tested.
+// of it where everything is to be tested, but for attention: TestRegisters has
+// that.
 func TestAssembles(t *testing.T) {
 	path := assembler(t)
 	cases, some := suite.Cases(), architectures
 	if os.Getenv("SINTER_CI") == "" {
 		cases, some = suite.Short(), some[:1]
 	}
+	cases = slices.DeleteFunc(cases, attends)
 	const inFile = 400
 	type program struct {
 		text string
@@ -196,9 +198,12 @@ var properties = regexp.MustCompile(`(?s)entry function '(\w+)' for.*?(\d+) byte
 // attention: there is room for all values in them.
 func TestRegisters(t *testing.T) {
 	path := assembler(t)
-	products, attention := map[ptx.Target]string{}, map[ptx.Target]string{}
+	products, attention := map[ptx.Target]string{}, map[ptx.Target][]string{}
 	for _, target := range targets {
 		products[target], attention[target] = fastKernels(t, target)
+	}
+	if likeOthers > 1 {
+		shareOut(attention)
 	}
 	for _, a := range architectures {
 		t.Run(a.name, func(t *testing.T) {
@@ -209,7 +214,7 @@ func TestRegisters(t *testing.T) {
 			}
 			text := products[target]
 			if a.name != "sm_86" && a.name != "sm_89" { // which are much like sm_80
-				text += attention[target]
+				text += strings.Join(attention[target], "\n")
 			}
 			out, err := assemble(t.Context(), path, a.name, t.TempDir(), text, "-v")
 			if err != nil {
@@ -231,7 +236,7 @@ func TestRegisters(t *testing.T) {
 
 // fastKernels is a program of products in all formats, as their operands may lie,
 // and of attention with heads of usual sizes, and entry points of attention, which are numbered.
-func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
+func fastKernels(t *testing.T, target ptx.Target) (program string, attention []string) {
 	var products []*entry.Kernel
 	for _, d := range []ir.DType{ir.F32, ir.F64, ir.F16, ir.BF16, ir.I8, ir.U8, ir.I32} {
 		for _, turned := range []bool{false, true} {
@@ -271,12 +276,31 @@ func fastKernels(t *testing.T, target ptx.Target) (program, attention string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []*suite.Case
-	for _, c := range suite.Cases() {
-		if strings.HasPrefix(c.Name, "attention") {
-			cases = append(cases, c)
+	others := func(c *suite.Case) bool { return !attends(c) }
+	_, entries := texts(t, target, kernelsOf(t, target, slices.DeleteFunc(suite.Cases(), others)))
+	return p.Source, entries
+}
+
+// shareOut leaves an entry point that several targets have to one of them, to each
+// its turn.
+func shareOut(entries map[ptx.Target][]string) {
+	having, turns := map[string][]ptx.Target{}, map[string]int{}
+	key := func(e string) string { return entryName.ReplaceAllString(e, "") }
+	for _, target := range targets {
+		for _, e := range entries[target] {
+			if _, ok := turns[key(e)]; !ok {
+				turns[key(e)] = len(turns)
+			}
+			having[key(e)] = append(having[key(e)], target)
 		}
 	}
-	_, entries := texts(t, target, kernelsOf(t, target, cases))
-	return p.Source, strings.Join(entries, "\n")
+	for _, target := range targets {
+		entries[target] = slices.DeleteFunc(entries[target], func(e string) bool {
+			all := having[key(e)]
+			return all[turns[key(e)]%len(all)] != target
+		})
+	}
 }
+
+// attends tells whether a case is one of attention or its gradients.
+func attends(c *suite.Case) bool { return strings.HasPrefix(c.Name, "attention") }
