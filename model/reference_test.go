@@ -265,7 +265,14 @@ func referenceMiniLM(t *testing.T, name string, d *sinter.Device) {
 		near(i, alone[i])
 	}
 	if name != "interp" && name != "generic" && !testing.Short() {
-		texts = shortest(ids, len(ids))
+		step := 1
+		if strings.HasPrefix(name, "vulkan") { // on the processor
+			step = 3
+		}
+		all := shortest(ids, len(ids)) // the longest of them too, whatever the step
+		for at := len(all) - 1; at >= len(texts); at -= step {
+			texts = append(texts, all[at])
+		}
 	}
 	var batch [][]int32
 	for _, i := range texts {
