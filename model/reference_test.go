@@ -269,8 +269,8 @@ func referenceMiniLM(t *testing.T, name string, d *sinter.Device) {
 		if strings.HasPrefix(name, "vulkan") { // on the processor
 			step = 3
 		}
-		all := shortest(ids, len(ids)) // the longest of them too, whatever the step
-		for at := len(all) - 1; at >= len(texts); at -= step {
+		all, first := shortest(ids, len(ids)), len(texts)
+		for at := len(all) - 1; at >= first; at -= step { // the longest whatever the step
 			texts = append(texts, all[at])
 		}
 	}

@@ -3,6 +3,18 @@ package planted
 // emitDefects are in the emitters and the assembler.
 var emitDefects = []Defect{
 	{
+		Name: "whole-above-what-it-truncates", File: "internal/emit/flat/rounding.go",
+		Old:     "if op == Trunc {",
+		New:     "if op == Round {",
+		Package: "internal/emit/flat", Run: "TestRounding",
+	},
+	{
+		Name: "whole-from-a-power-too-small", File: "internal/emit/flat/rounding.go",
+		Old:     "limit := f.power(int(f.fraction))",
+		New:     "limit := f.power(int(f.fraction) - 1)",
+		Package: "internal/emit/flat", Run: "TestRounding",
+	},
+	{
 		Name: "scale-loses-the-odd-power", File: "internal/emit/x86/shift.go",
 		Old:     "r(e.v(asm.VPSUBD, r(whole), r(half)))",
 		New:     "r(half)",

@@ -24,7 +24,7 @@ func TestAttentionGrad(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 16
-	if someDo() {
+	if quick() {
 		n = 4
 	}
 	for seed := range n {

@@ -119,14 +119,14 @@ func exact(op ir.Op, from ir.DType) bool {
 	return true
 }
 
-// someDo tells that some cases stand for all: simulated GPUs take minutes for these,
-// which run where everything is to be tested.
-func someDo() bool { return testing.Short() || os.Getenv("SINTER_CI") == "" }
+// quick tells that some cases stand for all, for which simulated GPUs take minutes:
+// those run where everything is to be tested.
+func quick() bool { return testing.Short() || os.Getenv("SINTER_CI") == "" }
 
 // TestRandomKernels compares kernels of all kinds with the interpreter of loops.
 func TestRandomKernels(t *testing.T) {
 	count := uint64(100)
-	if someDo() {
+	if quick() {
 		count = 20
 	}
 	for name, shape := range shapes {
@@ -171,7 +171,7 @@ func TestProducts(t *testing.T) {
 				t.Run(fmt.Sprintf("%v %v turned %v", target, d, turned), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(7, 0))
 					for i, s := range productSizes {
-						if (i < 4 || i == 6 || d.Size() <= 2) && (i == 3 || i == 6 || !someDo()) {
+						if (i < 4 || i == 6 || d.Size() <= 2) && (i == 3 || i == 6 || !quick()) {
 							testProduct(t, rng, target, d, s, turned, false)
 						}
 					}
@@ -189,7 +189,7 @@ func TestProductsTF32(t *testing.T) {
 			t.Run(fmt.Sprintf("%v turned %v", target, turned), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(7, 1))
 				for i, s := range productSizes {
-					if i == 3 || i == 6 || !someDo() {
+					if i == 3 || i == 6 || !quick() {
 						testProduct(t, rng, target, ir.F32, s, turned, true)
 					}
 				}

@@ -138,8 +138,8 @@ var likeOthers = 4
 var entryName = regexp.MustCompile(`\.entry k\d+\(`)
 
 // TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
-// of it where everything is to be tested, but for attention: TestRegisters has
-// that.
+// of it where everything is to be tested, but for attention, which TestRegisters
+// has it read.
 func TestAssembles(t *testing.T) {
 	path := assembler(t)
 	cases, some := suite.Cases(), architectures
@@ -198,12 +198,17 @@ var properties = regexp.MustCompile(`(?s)entry function '(\w+)' for.*?(\d+) byte
 // attention: there is room for all values in them.
 func TestRegisters(t *testing.T) {
 	path := assembler(t)
-	products, attention := map[ptx.Target]string{}, map[ptx.Target][]string{}
+	products, attention, known := map[ptx.Target]string{}, map[ptx.Target]string{}, map[string]bool{}
 	for _, target := range targets {
-		products[target], attention[target] = fastKernels(t, target)
-	}
-	if likeOthers > 1 {
-		shareOut(attention)
+		var entries []string
+		products[target], entries = fastKernels(t, target)
+		for i, e := range entries {
+			key := entryName.ReplaceAllString(e, "")
+			if !known[key] || i%likeOthers == 0 {
+				attention[target] += e + "\n"
+			}
+			known[key] = true
+		}
 	}
 	for _, a := range architectures {
 		t.Run(a.name, func(t *testing.T) {
@@ -214,7 +219,7 @@ func TestRegisters(t *testing.T) {
 			}
 			text := products[target]
 			if a.name != "sm_86" && a.name != "sm_89" { // which are much like sm_80
-				text += strings.Join(attention[target], "\n")
+				text += attention[target]
 			}
 			out, err := assemble(t.Context(), path, a.name, t.TempDir(), text, "-v")
 			if err != nil {
@@ -279,27 +284,6 @@ func fastKernels(t *testing.T, target ptx.Target) (program string, attention []s
 	others := func(c *suite.Case) bool { return !attends(c) }
 	_, entries := texts(t, target, kernelsOf(t, target, slices.DeleteFunc(suite.Cases(), others)))
 	return p.Source, entries
-}
-
-// shareOut leaves an entry point that several targets have to one of them, to each
-// its turn.
-func shareOut(entries map[ptx.Target][]string) {
-	having, turns := map[string][]ptx.Target{}, map[string]int{}
-	key := func(e string) string { return entryName.ReplaceAllString(e, "") }
-	for _, target := range targets {
-		for _, e := range entries[target] {
-			if _, ok := turns[key(e)]; !ok {
-				turns[key(e)] = len(turns)
-			}
-			having[key(e)] = append(having[key(e)], target)
-		}
-	}
-	for _, target := range targets {
-		entries[target] = slices.DeleteFunc(entries[target], func(e string) bool {
-			all := having[key(e)]
-			return all[turns[key(e)]%len(all)] != target
-		})
-	}
 }
 
 // attends tells whether a case is one of attention or its gradients.

@@ -38,7 +38,7 @@ func TestGroups(t *testing.T) {
 			turnedX, turnedY := way&1 != 0, way&2 != 0
 			t.Run(fmt.Sprintf("%v turned %v %v", d, turnedX, turnedY), func(t *testing.T) {
 				for i, s := range groupSizes {
-					if i%3 != 1 && (someDo() || d == ir.F16 || d == ir.I8) { // much like the other of their size
+					if i%3 != 1 && (quick() || d == ir.F16 || d == ir.I8) { // much like the other of their size
 						continue
 					}
 					k := testLying(t, rand.New(rand.NewPCG(7, uint64(i))), groupTarget, d, s, turnedX, turnedY, false)
@@ -163,7 +163,7 @@ var noMaps, someMaps, allMaps = [2]bool{true, false}, [2]bool{true, true}, [2]bo
 // bytes, and two numbers of rows in one program.
 func TestGroupLayers(t *testing.T) {
 	for i, c := range groupCases {
-		if someDo() && i%3 != 1 {
+		if quick() && i%3 != 1 {
 			continue
 		}
 		cs := c.suiteCase()
