@@ -17,7 +17,8 @@ import (
 // in internal/ may import the root; model and all behind it import public
 // packages alone, as users do.
 const layers = `
-internal/accurate internal/atomicfile internal/int4 internal/cpuid internal/dynlib internal/dynlib/libtest internal/filelock internal/jsonread internal/reftest internal/timetest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
+internal/accurate internal/atomicfile internal/int4 internal/cpuid internal/dynlib internal/effort internal/filelock internal/jsonread internal/timetest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
+internal/dynlib/libtest internal/reftest
 internal/diskcache
 internal/ir
 internal/ir/irtest internal/philox

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/gputest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestReferenceMLPGPU(t *testing.T) {
 	ref := openReferenceRuns(t)
 	names := []string{"sgd_momentum", "sgd_accum2", "adamw_clip_cosine"}
-	if !gputest.All() {
+	if effort.Now() < effort.CI {
 		names = names[:1]
 	}
 	gputest.Run(t, func(t *testing.T, d *sinter.Device) {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/timetest"
 )
 
@@ -118,11 +118,7 @@ func TestDamagedTokenizers(t *testing.T) {
 	for _, name := range trainedNames(t) {
 		file, _ := trainedFile(t, name)
 		r := rand.New(rand.NewPCG(7, 8))
-		tries := 30
-		if os.Getenv("SINTER_CI") != "" {
-			tries = 1000
-		}
-		for range tries {
+		for range effort.Of(30, 30, 300, 1000) {
 			n := r.IntN(len(file))
 			if attempt(t, fmt.Sprintf("%s cut to %d", name, n), file[:n]) != nil {
 				t.Errorf("%s cut to %d of %d is read", name, n, len(file))
@@ -149,7 +145,7 @@ func TestDamagedTokenizers(t *testing.T) {
 // for: of each kind of character, for each kind of tokenizer.
 func TestLongLines(t *testing.T) {
 	size, each := 20_000, 20*time.Microsecond
-	if os.Getenv("SINTER_CI") != "" { // of what is quadratic as much comes to light as by 1 MB in 20 microseconds a byte
+	if effort.Now() >= effort.CI { // of what is quadratic as much comes to light as by 1 MB in 20 microseconds a byte
 		size, each = 200_000, 4*time.Microsecond
 	}
 	limit := time.Duration(size) * each

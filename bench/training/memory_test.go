@@ -15,6 +15,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/bench/training"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // memory is what a few steps of training took.
@@ -40,7 +41,7 @@ func TestStepMemory(t *testing.T) {
 		return
 	}
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("takes ten steps of half a second with machine code, and reads /proc")
+		t.Skip("takes four steps of half a second with machine code, and reads /proc")
 	}
 	var all [2]memory
 	for i, c := range []struct {
@@ -94,9 +95,8 @@ func measureMemory(recompute bool) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	const steps = 5
 	best := time.Hour
-	for range steps {
+	for range effort.Of(2, 2, 5, 5) { // steps
 		begin := time.Now()
 		outs, err := program.Run(ctx, step.Inputs)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sinterml/sinter/cmd/sinter/internal/corpus"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
 	"github.com/sinterml/sinter/embed"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/model/minilm"
 )
 
@@ -29,8 +30,8 @@ var embeddedCorpus = sync.OnceValues(openCorpus)
 
 func searchedCorpus(t *testing.T) *corpusSearch {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("embeds 1,500 passages")
+	if effort.Now() < effort.CI {
+		t.Skip("embeds 1,500 passages: set SINTER_CI")
 	}
 	s, err := embeddedCorpus()
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // TestStaticBuild builds the command for systems without a C library: it has no
 // dynamic section and no interpreter, and says why it has no GPUs.
 func TestStaticBuild(t *testing.T) {
-	if os.Getenv("SINTER_CI") == "" {
+	if effort.Now() < effort.CI {
 		t.Skip("builds the command: set SINTER_CI to have it tested")
 	}
 	exe := filepath.Join(t.TempDir(), "sinter")

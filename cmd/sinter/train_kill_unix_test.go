@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // memoryFolder is a folder in memory where there is one, as these tests sync
@@ -34,13 +36,7 @@ func trainProcess(dir string, args ...string) *exec.Cmd {
 // Killed at any moment, a run goes on from its last checkpoint, again and again,
 // and ends at the bits of one that nobody killed.
 func TestTrainKilled(t *testing.T) {
-	kills := 10
-	if os.Getenv("SINTER_CI") != "" {
-		kills = 200
-	}
-	if testing.Short() {
-		kills = 4
-	}
+	kills := effort.Of(4, 10, 60, 200)
 	args := []string{"--epochs", "400", "--checkpoint-every", "7", "--resume"}
 	whole := memoryFolder(t)
 	start := time.Now()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/model"
 	"github.com/sinterml/sinter/model/minilm"
 	"github.com/sinterml/sinter/nn"
@@ -196,7 +197,7 @@ func TestSave(t *testing.T) {
 
 // TestRun trains the real encoder with few pairs: retrieval gets better.
 func TestRun(t *testing.T) {
-	if os.Getenv("SINTER_CI") == "" || testing.Short() {
+	if effort.Now() < effort.CI {
 		t.Skip("takes a minute: set SINTER_CI=1")
 	}
 	o := options{out: filepath.Join(t.TempDir(), "model"), epochs: 1, batch: 32, rate: 2e-4, pairs: 320}

@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/cuda"
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/vulkan"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // kinds of device. Those that run on any machine must be there where everything
@@ -77,15 +78,13 @@ func Slow(d *sinter.Device) bool { return d.Name() == simulated }
 // which must be there.
 const Variable = "SINTER_TEST_DEVICE"
 
-// All says that everything is to be tested, on every device that can be.
-func All() bool { return os.Getenv("SINTER_CI") != "" }
-
 // Run runs a test on the first device of each kind, skipping kinds of which
 // there is none. Where everything is to be tested that of Vulkan is under the
 // validation layer, whose messages fail the test. Where Variable names a device,
 // that is the only one, as users open it.
 func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 	registerSimulated()
+	all := effort.Now() >= effort.CI
 	if name := os.Getenv(Variable); name != "" {
 		t.Run(name, func(t *testing.T) {
 			d, err := sinter.Open(name)
@@ -99,17 +98,17 @@ func Run(t *testing.T, test func(t *testing.T, d *sinter.Device)) {
 	}
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			if k.name == simulated && !All() {
+			if k.name == simulated && !all {
 				t.Skip("a simulated GPU takes its time: set SINTER_CI")
 			}
 			name := k.name
-			if name == "vulkan" && All() {
+			if name == "vulkan" && all {
 				registerValidated()
 				name = validated
 			}
 			d, err := sinter.Open(name)
 			switch {
-			case err != nil && All() && k.anywhere:
+			case err != nil && all && k.anywhere:
 				t.Fatal(err)
 			case err != nil:
 				t.Skip(err)

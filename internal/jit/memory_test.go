@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 func TestAlloc(t *testing.T) {
@@ -140,10 +142,7 @@ func TestDroppedMemoryComesBack(t *testing.T) {
 	if !offHeap {
 		t.Skip("memory is the Go heap's")
 	}
-	steps := 20_000
-	if long {
-		steps = 100_000
-	}
+	steps := effort.Of(20_000, 20_000, 20_000, 100_000)
 	a := Allocator{CollectBytes: 16 << 20}
 	x, err := a.Alloc(256 << 10)
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // stressTime is how long each of the tests below runs.
 func stressTime() time.Duration {
-	if long {
-		return time.Minute
-	}
-	return time.Second
+	return effort.Of(time.Second, time.Second, time.Second, time.Minute)
 }
 
 // round computes y += x*a on fresh memory, half of it on the Go heap, in tasks of

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 	"github.com/sinterml/sinter/internal/jit"
@@ -153,13 +154,7 @@ func TestGuardPagesCatch(t *testing.T) {
 
 // The number of threads changes no bit, on graphs large enough to share.
 func TestThreadsOnRandomGraphs(t *testing.T) {
-	n := 200
-	if testing.Short() {
-		n = 30
-	}
-	if long {
-		n = 20_000
-	}
+	n := effort.Of(30, 200, 200, 20_000)
 	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
 		one, err := New(Options{ISA: isa, Threads: 1})
 		if err != nil {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -72,7 +72,7 @@ func (c splitCase) test(t *testing.T, d ir.DType) {
 	if sizes == nil {
 		sizes = []int{0}
 	}
-	all, isas := os.Getenv("SINTER_CI") != "", []ISA{AVX512, AVX2, NEON, Generic}
+	all, isas := effort.Now() >= effort.CI, []ISA{AVX512, AVX2, NEON, Generic}
 	if all { // which reduce by the code of AVX-512
 		isas = append(isas, AMX, AMXFP16)
 	}

@@ -8,19 +8,15 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 )
 
 // rowGraphs is how many of such graphs a test compares.
 func rowGraphs() int {
-	switch {
-	case testing.Short():
-		return 60
-	case long:
-		return graphs / 20
-	}
-	return min(graphs/6, 4000)
+	most := min(graphs/6, 4000)
+	return effort.Of(60, most, most, graphs/20)
 }
 
 // rowLeaves are random numbers for the leaves of g, of which some are special.

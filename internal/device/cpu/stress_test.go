@@ -14,19 +14,14 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 )
 
 // stressTime is how long TestStress runs.
 func stressTime() time.Duration {
-	if long {
-		return 2 * time.Minute
-	}
-	if testing.Short() {
-		return 300 * time.Millisecond
-	}
-	return 2 * time.Second
+	return effort.Of(300*time.Millisecond, 2*time.Second, 2*time.Second, 2*time.Minute)
 }
 
 // stressed is a program of the stress test and what it must give.

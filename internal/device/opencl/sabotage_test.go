@@ -10,6 +10,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/opencl/cl"
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
 	"github.com/sinterml/sinter/internal/diskcache"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 func TestSabotage(t *testing.T) {
@@ -39,10 +40,7 @@ func TestProgramsOfTheDriver(t *testing.T) {
 		found, err = api.Devices()
 	}
 	if err != nil || len(found) == 0 {
-		if os.Getenv("SINTER_CI") != "" {
-			t.Fatal("no OpenCL: this test may not be skipped here", err)
-		}
-		t.Skip("no OpenCL", err)
+		effort.Missing(t, "no OpenCL: ", err)
 	}
 	kept := &diskcache.Cache{Dir: t.TempDir(), Limit: 1 << 26}
 	compiled := 0

@@ -28,9 +28,32 @@ func Cases() []*Case { return slices.Clone(every()) }
 // sizes that are constants, for a driver whose compiler takes minutes for all: of
 // each operation and each dtype some stay.
 func FewStatic(cases []*Case) []*Case {
+	return third(cases, func(c *Case) bool { return strings.HasSuffix(c.Name, " static") })
+}
+
+// FewElementwise leaves out two of three cases in which every element of the result
+// is computed for itself, for a second shape of kernels: what they compute is
+// written alike in both. Of each operation and each dtype some stay.
+func FewElementwise(cases []*Case) []*Case { return third(cases, (*Case).elementwise) }
+
+// elementwise tells whether no kernel of the case has more to it than an expression
+// for each element.
+func (c *Case) elementwise() bool {
+	g, _, err := c.Graph()
+	return err == nil && c.Fails == nil && !slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
+		switch n.Op.Class() {
+		case ir.ClassLeaf, ir.ClassUnary, ir.ClassBinary, ir.ClassTernary, ir.ClassMovement:
+			return n.Op == ir.Rand
+		}
+		return n.Op != ir.Contiguous
+	})
+}
+
+// third leaves out two of three cases that are alike.
+func third(cases []*Case, alike func(*Case) bool) []*Case {
 	n := 0
 	return slices.DeleteFunc(slices.Clone(cases), func(c *Case) bool {
-		if !strings.HasSuffix(c.Name, " static") {
+		if !alike(c) {
 			return false
 		}
 		n++

@@ -45,6 +45,36 @@ func TestFewStatic(t *testing.T) {
 	}
 }
 
+// TestFewElementwise leaves each operation and each dtype cases, and all that are more
+// than an expression for each element.
+func TestFewElementwise(t *testing.T) {
+	words := func(cases []*Case) map[string]bool {
+		all := map[string]bool{}
+		for _, c := range cases {
+			for word := range strings.FieldsSeq(c.Name) {
+				all[word] = true
+			}
+		}
+		return all
+	}
+	more := slices.DeleteFunc(Cases(), (*Case).elementwise)
+	few := FewElementwise(Cases())
+	if want := len(more) + (len(Cases())-len(more)+2)/3; len(few) != want || len(more) == len(Cases()) {
+		t.Errorf("%d of %d cases are left, %d are more than elementwise", len(few), len(Cases()), len(more))
+	}
+	kept := words(few)
+	for word := range words(Cases()) {
+		if !kept[word] {
+			t.Errorf("no case is left of %s", word)
+		}
+	}
+	for _, name := range []string{"softmax", "matmul f32", "reduce long f32", "sort f32", "rand", "scatter add f32 by i32"} {
+		if !slices.ContainsFunc(few, func(c *Case) bool { return c.Name == name }) {
+			t.Errorf("%s is left out", name)
+		}
+	}
+}
+
 func coverage(t *testing.T, cases []*Case) {
 	seen := map[ir.Op]map[ir.DType]bool{}
 	names := map[string]bool{}

@@ -2,7 +2,6 @@ package vulkan
 
 import (
 	"errors"
-	"os"
 	"sync"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
 	"github.com/sinterml/sinter/internal/devicetest"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -30,21 +30,14 @@ func (m *messages) add(text string) {
 // tested there must be one.
 func physical(t testing.TB) *vk.Physical {
 	t.Helper()
-	missing := func(why error) {
-		t.Helper()
-		if os.Getenv("SINTER_CI") != "" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
 	api, err := vk.Load()
 	if err != nil {
-		missing(err)
+		effort.Missing(t, err)
 	}
 	m := &messages{}
 	i, err := api.NewInstance(vk.Options{Messages: m.add})
 	if errors.Is(err, vk.ErrNoLayer) || errors.Is(err, vk.IncompatibleDriver) { // which a loader without drivers says
-		missing(err)
+		effort.Missing(t, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +50,7 @@ func physical(t testing.TB) *vk.Physical {
 	})
 	all, err := usable(i)
 	if len(all) == 0 {
-		missing(err)
+		effort.Missing(t, err)
 	}
 	return all[0]
 }
@@ -100,6 +93,6 @@ func TestConformance(t *testing.T) {
 	p := physical(t)
 	open := func(int) (device.Device, error) { return New(p, nil) }
 	devicetest.InProcesses(t, 2, func(part devicetest.Part) {
-		devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: os.Getenv("SINTER_CI") == "", Grouped: true, Part: part})
+		devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: effort.Now() < effort.CI, Grouped: true, Part: part})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/emit/ptx"
@@ -143,7 +144,7 @@ func attendCases() []attendCase {
 // widened.
 var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}, {ir.F32, ir.F16}}
 
-// TestAttends compares attention on units for matrices with the referee: every case on
+// TestAttends compares attention on units for matrices with the referee: cases of all kinds, with -tags long all, on
 // every target, but for those that it is the same code for.
 func TestAttends(t *testing.T) {
 	for _, target := range targets {
@@ -152,7 +153,7 @@ func TestAttends(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range attendCases() {
-			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || quick() && i%5 != 0 {
+			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || i%effort.Of(5, 5, 3, 1) != 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(target, " ", c), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -23,11 +24,7 @@ func TestAttentionGrad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 16
-	if quick() {
-		n = 4
-	}
-	for seed := range n {
+	for seed := range effort.Of(4, 4, 8, 16) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
 		c := drawnGradient(rng)
 		t.Run(c.String(), func(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"github.com/sinterml/sinter/internal/devicetest"
 )
 
-func init() { likeOthers = 1 }
-
 // TestConformance runs all of the suite of devices for all targets, which
 // package cuda does of a part.
 func TestConformance(t *testing.T) {

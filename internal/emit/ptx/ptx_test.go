@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/emit/ptx"
@@ -121,14 +121,11 @@ func exact(op ir.Op, from ir.DType) bool {
 
 // quick tells that some cases stand for all, for which simulated GPUs take minutes:
 // those run where everything is to be tested.
-func quick() bool { return testing.Short() || os.Getenv("SINTER_CI") == "" }
+func quick() bool { return effort.Now() < effort.CI }
 
 // TestRandomKernels compares kernels of all kinds with the interpreter of loops.
 func TestRandomKernels(t *testing.T) {
-	count := uint64(100)
-	if quick() {
-		count = 20
-	}
+	count := effort.Of[uint64](20, 20, 60, 100)
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			for seed := range count {

@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/emit/ptx"
@@ -36,10 +37,7 @@ func assembler(t *testing.T) string {
 		path, _ = exec.LookPath("ptxas")
 	}
 	if path == "" {
-		if os.Getenv("SINTER_CI") != "" {
-			t.Fatal("there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
-		}
-		t.Skip("there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
+		effort.Missing(t, "there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
 	}
 	return path
 }
@@ -132,7 +130,7 @@ func texts(t *testing.T, target ptx.Target, kernels []*entry.Kernel) (head strin
 // likeOthers: of the programs that are like others, each so many'th is assembled: those
 // for sm_86 and sm_89, which are those for sm_80, and of kernels that are the same for an
 // older target.
-var likeOthers = 4
+func likeOthers() int { return effort.Of(4, 4, 4, 1) }
 
 // entryName is what texts numbers.
 var entryName = regexp.MustCompile(`\.entry k\d+\(`)
@@ -143,7 +141,7 @@ var entryName = regexp.MustCompile(`\.entry k\d+\(`)
 func TestAssembles(t *testing.T) {
 	path := assembler(t)
 	cases, some := suite.Cases(), architectures
-	if os.Getenv("SINTER_CI") == "" {
+	if effort.Now() < effort.CI {
 		cases, some = suite.Short(), some[:1]
 	}
 	cases = slices.DeleteFunc(cases, attends)
@@ -178,7 +176,7 @@ func TestAssembles(t *testing.T) {
 		}
 		for i, p := range programs[target] {
 			// The last of those that are like others takes longest.
-			if p.like && i%likeOthers != likeOthers-1 || !p.like && i%likeOthers != 0 && (a.name == "sm_86" || a.name == "sm_89") {
+			if p.like && i%likeOthers() != likeOthers()-1 || !p.like && i%likeOthers() != 0 && (a.name == "sm_86" || a.name == "sm_89") {
 				continue
 			}
 			t.Run(fmt.Sprint(a.name, "/", i), func(t *testing.T) {
@@ -204,7 +202,7 @@ func TestRegisters(t *testing.T) {
 		products[target], entries = fastKernels(t, target)
 		for i, e := range entries {
 			key := entryName.ReplaceAllString(e, "")
-			if !known[key] || i%likeOthers == 0 {
+			if !known[key] || i%likeOthers() == 0 {
 				attention[target] += e + "\n"
 			}
 			known[key] = true
@@ -213,6 +211,9 @@ func TestRegisters(t *testing.T) {
 	for _, a := range architectures {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
+			if a.name == "sm_86" && likeOthers() > 1 {
+				t.Skip("much like sm_89")
+			}
 			target, err := ptx.TargetFor(a.major, a.minor, a.driver)
 			if err != nil {
 				t.Fatal(err)

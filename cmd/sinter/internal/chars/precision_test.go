@@ -10,6 +10,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/cmd/sinter/internal/chars"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/train"
 )
 
@@ -42,9 +43,9 @@ func goSource(t *testing.T, most int, packages ...string) string {
 func TestTrainsInBF16(t *testing.T) {
 	o := chars.Options{Layers: 2, Heads: 2, Width: 48, Block: 32, Batch: 8, Steps: 200, Seed: 3}
 	source := goSource(t, 60_000, "sort", "bufio")
-	if os.Getenv("SINTER_CI") != "" && !testing.Short() {
+	if effort.Now() >= effort.CI {
 		o = chars.Defaults
-		o.Steps, o.Seed = 500, 1
+		o.Steps, o.Seed = effort.Of(0, 0, 250, 500), 1
 		source = goSource(t, 1_000_000, "sort", "bufio", "fmt", "strings", "bytes", "net/http", "encoding/json", "reflect", "time")
 	}
 	text := read(t, source)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // faultDisk is a disk that fails at one operation and from then on does
@@ -310,10 +312,7 @@ func (d *damaged) check(x *Index, path string, texts []string, all bool) error {
 
 // stride is how many bytes apart damage is tried.
 func stride(size int) int {
-	if os.Getenv("SINTER_CI") != "" {
-		return max(1, size/2000)
-	}
-	return max(1, size/100)
+	return max(1, size/effort.Of(100, 100, 2000, 2000))
 }
 
 // A bit that has flipped changes no result, anywhere in any file.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // writerVariable makes a test process a writer: number of the first file,
@@ -93,13 +95,7 @@ func (w *writerProcess) kill() {
 // committed, and leaves nothing that is wrong. All write to one index, two at a
 // time now and then.
 func TestKills(t *testing.T) {
-	kills := 8
-	if os.Getenv("SINTER_CI") != "" {
-		kills = 200
-	}
-	if testing.Short() {
-		kills = 4
-	}
+	kills := effort.Of(4, 8, 60, 200)
 	dir := memoryDir(t)
 	const passages = 40
 	r := rand.New(rand.NewPCG(7, 8))

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/cstyle"
 )
 
@@ -42,10 +43,7 @@ func Find(t testing.TB) *Clang {
 		}
 	}
 	if c.path == "" {
-		if os.Getenv("SINTER_CI") != "" {
-			t.Fatal("no clang: this test may not be skipped here")
-		}
-		t.Skip("no clang to compile HIP and Metal with: install the package clang-15 or a later one")
+		effort.Missing(t, "no clang to compile HIP and Metal with: install the package clang-15 or a later one")
 	}
 	files, err := fs.Sub(headers, "testdata")
 	if err == nil {

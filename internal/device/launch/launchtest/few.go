@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/ir"
@@ -19,10 +19,7 @@ import (
 // meaning: exactly, as all numbers are whole. types are those that the device has.
 func FewRows(t *testing.T, b launch.Backend, s entry.Shape, types func(ir.DType) bool) {
 	t.Helper()
-	count := 20
-	if os.Getenv("SINTER_CI") != "" {
-		count = 120
-	}
+	count := effort.Of(20, 20, 60, 120)
 	rng := rand.New(rand.NewPCG(13, 0))
 	var cases []flattest.Few
 	var args []*loop.Args

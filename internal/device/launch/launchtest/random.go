@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/launch"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -25,10 +25,7 @@ func RandomKernels(t *testing.T, b launch.Backend, s entry.Shape, has func(op ir
 	if has == nil {
 		has = func(ir.Op, ir.DType) bool { return true }
 	}
-	count := uint64(4)
-	if os.Getenv("SINTER_CI") != "" {
-		count = 80
-	}
+	count := effort.Of[uint64](4, 4, 40, 80)
 	var cases []*looptest.Case
 	var entries []*entry.Kernel
 	types := slices.DeleteFunc(ir.DTypes(), func(d ir.DType) bool { return d != ir.Bool && !has(ir.Add, d) })

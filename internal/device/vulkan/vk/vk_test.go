@@ -13,16 +13,8 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device/vulkan/vk"
+	"github.com/sinterml/sinter/internal/effort"
 )
-
-// missing skips a test, but fails it where everything has to be tested.
-func missing(t testing.TB, why error) {
-	t.Helper()
-	if os.Getenv("SINTER_CI") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // instance opens the drivers under the validation layer; whatever that finds
 // wrong fails the test.
@@ -35,12 +27,12 @@ func instanceOf(t testing.TB, change func(*vk.API) *vk.API) *vk.Instance {
 	t.Helper()
 	api, err := vk.Load()
 	if err != nil {
-		missing(t, err)
+		effort.Missing(t, err)
 	}
 	api = change(api)
 	i, err := api.NewInstance(vk.Options{Messages: func(text string) { t.Error(text) }})
 	if errors.Is(err, vk.ErrNoLayer) || errors.Is(err, vk.IncompatibleDriver) { // which a loader without drivers says
-		missing(t, err)
+		effort.Missing(t, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +109,7 @@ func deviceOf(t testing.TB, i *vk.Instance) *vk.Device {
 		})
 		return d
 	}
-	missing(t, errors.New("Vulkan's drivers find no device"))
+	effort.Missing(t, errors.New("Vulkan's drivers find no device"))
 	return nil
 }
 
@@ -134,7 +126,7 @@ func closing(t testing.TB, c interface{ Close() error }) {
 func assemble(t testing.TB, file string) []uint32 {
 	t.Helper()
 	if _, err := exec.LookPath("spirv-as"); err != nil {
-		missing(t, err)
+		effort.Missing(t, err)
 	}
 	out := filepath.Join(t.TempDir(), "module.spv")
 	if text, err := exec.Command("spirv-as", "--target-env", "vulkan1.2", file, "-o", out).CombinedOutput(); err != nil {
@@ -175,7 +167,7 @@ func TestPhysicals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
-		missing(t, errors.New("Vulkan's drivers find no device"))
+		effort.Missing(t, errors.New("Vulkan's drivers find no device"))
 	}
 	for _, p := range all {
 		t.Logf("%s, %s, driver %s, UUID %s, PCI %q, %d MiB, %+v", p.Name, p.Vendor, p.Driver, p.UUID, p.PCI, p.Memory>>20, p.F32)
@@ -344,12 +336,12 @@ func TestErrors(t *testing.T) {
 func TestMessages(t *testing.T) {
 	api, err := vk.Load()
 	if err != nil {
-		missing(t, err)
+		effort.Missing(t, err)
 	}
 	var messages []string
 	i, err := api.NewInstance(vk.Options{Messages: func(text string) { messages = append(messages, text) }})
 	if errors.Is(err, vk.ErrNoLayer) || errors.Is(err, vk.IncompatibleDriver) { // which a loader without drivers says
-		missing(t, err)
+		effort.Missing(t, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -357,7 +349,7 @@ func TestMessages(t *testing.T) {
 	t.Cleanup(i.Close)
 	all, err := i.Physicals()
 	if err != nil || len(all) == 0 {
-		missing(t, errors.New("Vulkan's drivers find no device"))
+		effort.Missing(t, errors.New("Vulkan's drivers find no device"))
 	}
 	d, err := all[0].Open()
 	if err != nil {

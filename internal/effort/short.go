@@ -1,5 +1,5 @@
 //go:build !long
 
-package cpu
+package effort
 
 const long = false

@@ -1,0 +1,44 @@
+// Package effort says how much of what a test could try it is to try, and what
+// becomes of one that lacks a device or a program.
+package effort
+
+import (
+	"os"
+	"testing"
+)
+
+// Level is what a run of tests has time for.
+type Level int
+
+const (
+	Short Level = iota // go test -short: also under a race detector or an emulator
+	Plain              // go test: all packages in a few minutes
+	CI                 // with SINTER_CI set, before a change lands
+	Long               // -tags long: what takes minutes for one test, and all that CI takes a part of
+)
+
+// Now is the level of this run.
+func Now() Level {
+	switch {
+	case testing.Short():
+		return Short
+	case long:
+		return Long
+	case os.Getenv("SINTER_CI") != "":
+		return CI
+	}
+	return Plain
+}
+
+// Of chooses by the level of this run.
+func Of[T any](short, plain, ci, long T) T { return [...]T{short, plain, ci, long}[Now()] }
+
+// Missing ends a test that lacks what not every machine has: it is skipped, or
+// fails where SINTER_CI is set, as nothing may be skipped there.
+func Missing(t testing.TB, why ...any) {
+	t.Helper()
+	if os.Getenv("SINTER_CI") != "" {
+		t.Fatal(append([]any{"may not be skipped here: "}, why...)...)
+	}
+	t.Skip(why...)
+}

@@ -1,0 +1,5 @@
+//go:build long
+
+package effort
+
+const long = true

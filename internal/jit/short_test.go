@@ -1,5 +1,0 @@
-//go:build !long
-
-package jit
-
-const long = false
