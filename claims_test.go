@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // These tests hold what the documentation promises about cost: what is never
@@ -198,10 +199,7 @@ func TestHundredGoroutines(t *testing.T) {
 
 // x = f(x) again and again holds memory flat.
 func TestLongLoopHoldsMemory(t *testing.T) {
-	steps := 100_000
-	if testing.Short() {
-		steps = 10_000
-	}
+	steps := effort.Of(10_000, 30_000, 100_000, 100_000)
 	d := openCPU(t, sinter.CPUOptions{})
 	ctx := sinter.WithDevice(context.Background(), d)
 	half, one := sinter.Scalar(0.5), sinter.Scalar(1)

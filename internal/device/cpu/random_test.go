@@ -46,9 +46,11 @@ func evaluate(d *Device, g *ir.Graph, env ir.Env, leaves [][]byte, o device.Opti
 
 // backwards is elements of a size in the opposite order.
 func backwards(data []byte, size int) []byte {
-	all := slices.Collect(slices.Chunk(data, size))
-	slices.Reverse(all)
-	return bytes.Join(all, nil)
+	out := make([]byte, 0, len(data))
+	for at := len(data); at > 0; at -= size {
+		out = append(out, data[at-size:at]...)
+	}
+	return out
 }
 
 // sameInPlace runs m with variables written where they lie, and compares.

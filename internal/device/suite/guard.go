@@ -26,8 +26,9 @@ func newGuarded(sizes []int) *guarded {
 	room := make([]byte, total)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(room))) % alignment)
 	g := &guarded{room: room[skip:]}
-	for i := range g.room {
-		g.room[i] = canary
+	g.room[0] = canary
+	for n := 1; n < len(g.room); n *= 2 {
+		copy(g.room[n:], g.room[:n])
 	}
 	return g
 }

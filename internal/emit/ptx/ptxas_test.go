@@ -136,13 +136,15 @@ func likeOthers() int { return effort.Of(4, 4, 4, 1) }
 var entryName = regexp.MustCompile(`\.entry k\d+\(`)
 
 // TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
-// of it where everything is to be tested, but for attention, which TestRegisters
-// has it read.
+// of it with -tags long, but for attention, which TestRegisters has it read.
 func TestAssembles(t *testing.T) {
 	path := assembler(t)
-	cases, some := suite.Cases(), architectures
-	if effort.Now() < effort.CI {
+	cases, some := suite.FewStatic(suite.Cases()), architectures
+	switch {
+	case effort.Now() < effort.CI:
 		cases, some = suite.Short(), some[:1]
+	case effort.Now() == effort.Long:
+		cases = suite.Cases()
 	}
 	cases = slices.DeleteFunc(cases, attends)
 	const inFile = 400
@@ -202,7 +204,7 @@ func TestRegisters(t *testing.T) {
 		products[target], entries = fastKernels(t, target)
 		for i, e := range entries {
 			key := entryName.ReplaceAllString(e, "")
-			if !known[key] || i%likeOthers() == 0 {
+			if !known[key] && i%effort.Of(2, 2, 2, 1) == 0 || known[key] && i%likeOthers() == 0 {
 				attention[target] += e + "\n"
 			}
 			known[key] = true

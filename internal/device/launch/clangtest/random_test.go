@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/cstyle"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
@@ -34,6 +35,9 @@ func TestFewRows(t *testing.T) {
 // TestFewRowsRegisters compiles large products of few rows for AMD's GPUs: all
 // values are in registers.
 func TestFewRowsRegisters(t *testing.T) {
+	if effort.Now() < effort.CI {
+		t.Skip("the compiler takes ten seconds: set SINTER_CI")
+	}
 	c := Find(t)
 	shape := entry.Shape{Items: 256, Near: 32 << 10, Flat: 64, Product: cstyle.GemmForGroups}
 	p, err := cstyle.HIP.Write(flattest.LargeFews(shape))
