@@ -75,7 +75,7 @@ func (s *settings) partsOn(device, hardware, prefix string, missing error) []par
 			c := exec.CommandContext(ctx, file, "-test.v", "-test.run", p.run, "-test.timeout", (p.limit - time.Second).String())
 			c.Err = errors.Join(c.Err, err)
 			c.Dir = filepath.Join(s.root, p.folder)
-			c.Env = append(os.Environ(), "SINTER_CI=1", gputest.Variable+"="+device) // every case, on that device alone, which must be there
+			c.Env = append(os.Environ(), "SINTER_CI=1", gputest.Variable+"="+device) // as much as before a change lands, on that device alone, which must be there
 			return c
 		}})
 	}

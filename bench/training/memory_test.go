@@ -41,7 +41,7 @@ func TestStepMemory(t *testing.T) {
 		return
 	}
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("takes four steps of half a second with machine code, and reads /proc")
+		t.Skip("takes steps of half a second with machine code, and reads /proc")
 	}
 	var all [2]memory
 	for i, c := range []struct {

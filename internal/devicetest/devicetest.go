@@ -36,8 +36,8 @@ type Options struct {
 	// Grouped has cases compiled together, for a driver whose compiler takes long
 	// for each program.
 	Grouped bool
-	// Elsewhere tells that another shape of kernels of the same backend gets the
-	// whole suite: this one gets suite.FewElementwise.
+	// Elsewhere tells that another shape of kernels of the same backend gets all that
+	// Part leaves: parts of this one are of suite.FewElementwise.
 	Elsewhere bool
 	// Part leaves all else of the suite to other processes, which together run
 	// suite.FewStatic.
@@ -148,9 +148,9 @@ func Run(t *testing.T, open Open, o Options) {
 	list := cases(o.Slow)
 	if o.Part.Of > 0 {
 		list = suite.FewStatic(list)
-	}
-	if o.Elsewhere {
-		list = suite.FewElementwise(list)
+		if o.Elsewhere {
+			list = suite.FewElementwise(list)
+		}
 	}
 	groups, err := suite.Groups(list, func(c *suite.Case) bool { return !o.Grouped || o.Known[c.Name] != "" })
 	if err != nil {

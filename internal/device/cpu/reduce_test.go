@@ -46,8 +46,8 @@ var splitCases = []splitCase{
 }
 
 // TestSplitReductions compares reductions in parts with the referee, on numbers
-// of all kinds, and the bits of one worker with those of two; not all of that where
-// SINTER_CI is not set.
+// of all kinds, and the bits of one worker with those of two; not all of that
+// before CI.
 func TestSplitReductions(t *testing.T) {
 	types := []ir.DType{ir.F32, ir.F16, ir.I32, ir.F64, ir.I64, ir.U8}
 	for i, c := range splitCases {

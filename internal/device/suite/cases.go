@@ -33,7 +33,7 @@ func FewStatic(cases []*Case) []*Case {
 
 // FewElementwise leaves out two of three cases in which every element of the result
 // is computed for itself, for a second shape of kernels: what they compute is
-// written alike in both. Of each operation and each dtype some stay.
+// written alike in both. Of each operation and each dtype some stay, not of each pair.
 func FewElementwise(cases []*Case) []*Case { return third(cases, (*Case).elementwise) }
 
 // elementwise tells whether no kernel of the case has more to it than an expression

@@ -153,7 +153,7 @@ func TestAttends(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range attendCases() {
-			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || i%effort.Of(5, 5, 3, 1) != 0 {
+			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || effort.Of(i%5, i%5, (i+i/12)%3, 0) != 0 { // operands are odd for every third, too
 				continue
 			}
 			t.Run(fmt.Sprint(target, " ", c), func(t *testing.T) {

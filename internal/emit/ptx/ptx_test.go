@@ -119,8 +119,7 @@ func exact(op ir.Op, from ir.DType) bool {
 	return true
 }
 
-// quick tells that some cases stand for all, for which simulated GPUs take minutes:
-// those run where everything is to be tested.
+// quick tells that some cases stand for all, for which simulated GPUs take minutes.
 func quick() bool { return effort.Now() < effort.CI }
 
 // TestRandomKernels compares kernels of all kinds with the interpreter of loops.
