@@ -144,8 +144,9 @@ func attendCases() []attendCase {
 // widened.
 var attendTypes = [][2]ir.DType{{ir.F32, ir.BF16}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}, {ir.F32, ir.F16}}
 
-// TestAttends compares attention on units for matrices with the referee: cases of all kinds, with -tags long all, on
-// every target, but for those that it is the same code for.
+// TestAttends compares attention on units for matrices with the referee: cases of
+// all kinds, with -tags long every case, on every target, but for those that it is
+// the same code for.
 func TestAttends(t *testing.T) {
 	for _, target := range targets {
 		d, err := launch.New(&backend{target: target}, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
@@ -153,7 +154,8 @@ func TestAttends(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range attendCases() {
-			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || effort.Of(i%5, i%5, (i+i/12)%3, 0) != 0 { // operands are odd for every third, too
+			turn := effort.Of(i%5, i%5, (i+i/12)%3, 0) // by i/12, as every third has odd operands
+			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || turn != 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(target, " ", c), func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 )
 
 // RandomKernels compares kernels in a shape with the interpreter: four, 40 in CI, 80
-// with -tags long. has, if it is not nil, leaves out operations
-// that the device lacks; a type whose sums it leaves out is not used at all.
+// with -tags long. has, if it is not nil, leaves out operations that the device lacks;
+// a type whose sums it leaves out is not used at all.
 func RandomKernels(t *testing.T, b launch.Backend, s entry.Shape, has func(op ir.Op, from ir.DType) bool) {
 	t.Helper()
 	if has == nil {
