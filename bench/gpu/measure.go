@@ -137,27 +137,28 @@ type work struct {
 	inputs    map[string]sinter.Tensor
 	output    sinter.Tensor
 	precision sinter.Precision
+	check     func(ctx context.Context, inputs map[string]sinter.Tensor, out sinter.Tensor) (note string, err error) // of the last run's result, if not nil
 }
 
 // time compiles and times a program; an error is a row that says so, and the
 // others go on.
 func (m *meter) time(ctx context.Context, w work) error {
-	seconds, err := m.seconds(ctx, w)
+	seconds, note, err := m.seconds(ctx, w)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		w.Wrong = err.Error()
 	} else {
-		w.Seconds, w.Rate = seconds, w.amount/seconds
+		w.Seconds, w.Rate, w.Note = seconds, w.amount/seconds, note
 	}
 	return m.print(w.row)
 }
 
-func (m *meter) seconds(ctx context.Context, w work) (_ float64, err error) {
+func (m *meter) seconds(ctx context.Context, w work) (seconds float64, note string, err error) {
 	p, err := sinter.Compile(sinter.Capture(w.output), sinter.Options{Device: m.device, Precision: w.precision})
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	ctx = sinter.WithDevice(ctx, m.device)
@@ -165,14 +166,19 @@ func (m *meter) seconds(ctx context.Context, w work) (_ float64, err error) {
 	for name, x := range w.inputs {
 		there, err := sinter.Eval(ctx, x)
 		if err != nil {
-			return 0, err
+			return 0, "", err
 		}
 		inputs[name] = there[0]
 	}
-	return m.median(ctx, func(ctx context.Context) error {
-		_, err := p.Run(ctx, inputs)
+	var out []sinter.Tensor
+	seconds, err = m.median(ctx, func(ctx context.Context) (err error) {
+		out, err = p.Run(ctx, inputs)
 		return err
 	})
+	if err == nil && w.check != nil {
+		note, err = w.check(ctx, inputs, out[0])
+	}
+	return seconds, note, err
 }
 
 // random are values from 0 to 1, made on the device.

@@ -49,10 +49,11 @@ type format struct {
 	name      string
 	in        sinter.DType
 	precision sinter.Precision
+	most      float64 // how far a result may be from its sum, relative to that
 }
 
 // formats are all. Where a device has no units for TF32 that is f32.
-var formats = []format{{name: "f32", in: sinter.F32}, {"tf32", sinter.F32, sinter.TF32}, {name: "bf16", in: sinter.BF16}, {name: "f16", in: sinter.F16}, {name: "int8", in: sinter.I8}}
+var formats = []format{{"f32", sinter.F32, 0, 5e-5}, {"tf32", sinter.F32, sinter.TF32, 1e-3}, {"bf16", sinter.BF16, 0, 4e-3}, {"f16", sinter.F16, 0, 1e-3}, {name: "int8", in: sinter.I8}}
 
 // gemms times products: squares, and those of an encoder.
 func gemms(ctx context.Context, m *meter) error {
@@ -75,6 +76,9 @@ func (m *meter) gemm(s [3]int, f format) work {
 	return work{
 		row:    row{Name: "gemm", DType: f.name, Shape: s[:], Unit: "TFLOP/s", Bound: m.bounds.flops[f.name] / 1e12},
 		amount: 2 * float64(s[0]) * float64(s[1]) * float64(s[2]) / 1e12, inputs: inputs, output: out, precision: f.precision,
+		check: func(ctx context.Context, inputs map[string]sinter.Tensor, out sinter.Tensor) (string, error) {
+			return checkProduct(ctx, f, s, inputs, out)
+		},
 	}
 }
 
@@ -106,6 +110,9 @@ func attentions(ctx context.Context, m *meter) error {
 			err := m.time(ctx, work{
 				row:    row{Name: "attention", DType: dt.String(), Shape: shape, Unit: "TFLOP/s", Bound: m.bounds.flops[dt.String()] / 1e12},
 				amount: flops / 1e12, inputs: inputs, output: out,
+				check: func(ctx context.Context, inputs map[string]sinter.Tensor, out sinter.Tensor) (string, error) {
+					return checkAttention(ctx, shape, map[sinter.DType]float64{sinter.F32: 5e-5, sinter.BF16: 1e-2}[dt], inputs, out)
+				},
 			})
 			if err != nil {
 				return err

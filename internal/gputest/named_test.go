@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -45,24 +46,29 @@ func named(t *testing.T) func(int) (device.Device, error) {
 	return nil
 }
 
-// TestNamedSuite runs the suite of devices on it: in two processes where the
-// driver has a compiler that takes its time.
+// TestNamedSuite runs the suite of devices on it, in as many processes as make the
+// most of its driver's compiler: that of CUDA compiles one program at a time.
 func TestNamedSuite(t *testing.T) {
 	open := named(t)
-	o := devicetest.Options{Compile: device.Options{Check: true}}
+	o, parts := devicetest.Options{Compile: device.Options{Check: true}}, 1
 	switch kind, _, _ := strings.Cut(os.Getenv(Variable), ":"); kind {
-	case "cuda", "cpu":
+	case "cpu":
 	case simulated:
 		o.Slow = true
+	case "cuda":
+		parts = min(runtime.NumCPU(), 12)
 	default:
 		o.Grouped = true
-		devicetest.InProcesses(t, 2, func(part devicetest.Part) {
-			o.Part = part
-			devicetest.Run(t, open, o)
-		})
+		parts = 2
+	}
+	if parts == 1 {
+		devicetest.Run(t, open, o)
 		return
 	}
-	devicetest.Run(t, open, o)
+	devicetest.InProcesses(t, parts, func(part devicetest.Part) {
+		o.Part = part
+		devicetest.Run(t, open, o)
+	})
 }
 
 // TestNamedKernels compares single kernels with the interpreter of loops.

@@ -18,8 +18,8 @@ type Target struct {
 // oldest is the first generation that kernels are written for.
 const oldest = 75
 
-// groupsDriver is the CUDA whose drivers take version 8.0 of the language.
-const groupsDriver = 12000
+// groupsDriver is the CUDA whose drivers take version 8.4 of the language.
+const groupsDriver = 12040
 
 // TargetFor is what to write for a GPU of a compute capability, with a driver of
 // that CUDA, 12040 for 12.4: the oldest target that has what kernels use, as older
@@ -46,7 +46,8 @@ func (t Target) String() string {
 
 // Version is that of the language which first had what kernels for t use: 6.5
 // has ldmatrix and products of f16 (CUDA 10.2), 7.0 bf16 and asynchronous copies
-// (CUDA 11.0), 8.0 products by groups of warps (CUDA 12.0).
+// (CUDA 11.0), 8.4 products by groups of warps of bytes with and without signs
+// (CUDA 12.4; 8.0 has them of one kind of bytes).
 func (t Target) Version() string {
 	switch {
 	case t.SM < 80:
@@ -58,7 +59,7 @@ func (t Target) Version() string {
 	case t.SM < 90:
 		return "7.8"
 	}
-	return "8.0"
+	return "8.4"
 }
 
 const (

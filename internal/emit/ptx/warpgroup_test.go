@@ -15,6 +15,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/emit/ptx"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
 )
 
 // groupTarget has products by groups of warps.
@@ -204,7 +205,12 @@ func TestGroupsRegisters(t *testing.T) {
 			}
 		}
 	}
-	if len(kernels) != 10 {
+	g, _ := flattest.GemmLying(rand.New(rand.NewPCG(1, 0)), ir.U8, flattest.Sizes{Batch: 2, Rows: 5, Cols: 1024, K: 1024}, false, true)
+	g.Y, g.Params[1].DType = loop.Load(1, ir.I8, g.Y.Args[0], nil), ir.I8
+	if k := groupTarget.Shape().Gemm("gemm_u8_i8", g); groupTarget.Dynamic(k) > 0 {
+		kernels = append(kernels, k)
+	}
+	if len(kernels) != 11 {
 		t.Errorf("%d products by groups", len(kernels))
 	}
 	var cases []*suite.Case

@@ -92,9 +92,15 @@ func (c *Context) load(image *byte) (*Module, error) {
 }
 
 // Compile makes code of PTX that this device, and those that are like it, run
-// without compiling. Load has the compiler's log where this fails.
+// without compiling. Load has the compiler's log where this fails. All calls are
+// made on one thread: what one thread begins, a driver's compiler, as that of CUDA
+// 13.0, crashes on when another goes on with it.
 func (c *Context) Compile(ptx string) (code []byte, err error) {
 	defer dynlib.KeepSignals()()
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.leave()
 	l := new(LinkID)
 	if err := c.make("cuLinkCreate", func() Code { return c.api.LinkCreate(l) }); err != nil {
 		return nil, err

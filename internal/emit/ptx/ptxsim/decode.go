@@ -13,6 +13,14 @@ type decoder struct {
 	values map[uint64]int // rows of constants
 }
 
+// since is an error where the program is in an older version of the language.
+func (d *decoder) since(version float64) error {
+	if v, err := strconv.ParseFloat(d.m.Version, 64); err != nil || v < version {
+		return fmt.Errorf("this needs .version %.1f, not %q", version, d.m.Version)
+	}
+	return nil
+}
+
 // step decodes one instruction.
 func (d *decoder) step(x *instruction) (step, error) {
 	s := step{guard: -1, not: x.not, source: x}

@@ -98,6 +98,9 @@ func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 	if err != nil || !okA || !okB || rows != 64 || c.cols < 8 || c.cols > 256 || c.cols%8 != 0 || c.k*c.bits != 256 || !half && !bytes {
 		return nil, fmt.Errorf("no way to run wgmma of %s", strings.Join(x.mods[3:], "."))
 	}
+	if mixed := x.mods[5] != x.mods[6]; mixed && d.since(8.4) != nil {
+		return nil, d.since(8.4)
+	}
 	wanted, kind := 4, "b32"
 	if half {
 		wanted, kind = 8, "f32"

@@ -74,6 +74,7 @@ type Fake struct {
 	current  map[int][]cu.ContextID
 	contexts map[cu.DeviceID]*primary
 	links    map[cu.LinkID][]byte
+	linking  map[cu.LinkID]int // the thread that began it
 	started  int // kernels
 	faults   []string
 	order    order.Checker
@@ -192,7 +193,7 @@ func (f *Fake) inside(name string, do func(p *primary) cu.Code) cu.Code {
 func (f *Fake) API() *cu.API {
 	f.live, f.hosts, f.modules, f.events = map[uintptr]string{}, map[unsafe.Pointer][]byte{}, map[cu.ModuleID]*module{}, map[cu.EventID]int{}
 	f.graphs, f.execs, f.entries = map[cu.GraphID][]*node{}, map[cu.ExecID][]*node{}, map[cu.FunctionID]*function{}
-	f.links, f.shared, f.from = map[cu.LinkID][]byte{}, map[cu.PoolID]*pool{}, map[cu.Pointer]lent{}
+	f.links, f.linking, f.shared, f.from = map[cu.LinkID][]byte{}, map[cu.LinkID]int{}, map[cu.PoolID]*pool{}, map[cu.Pointer]lent{}
 	f.current, f.contexts = map[int][]cu.ContextID{}, map[cu.DeviceID]*primary{}
 	a := &cu.API{Name: "a fake"}
 	if f.Driver != "" {
@@ -331,6 +332,11 @@ func (f *Fake) opening(a *cu.API) {
 			return cu.InvalidContext
 		}
 		f.current[thread()] = stack[:len(stack)-1]
+		for l, at := range f.linking {
+			if at == thread() && len(stack) == 1 {
+				f.fault("cuCtxPopCurrent: what makes %d may go on, on another thread", l)
+			}
+		}
 		return 0
 	}
 }

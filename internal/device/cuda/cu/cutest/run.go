@@ -63,6 +63,7 @@ func (f *Fake) linker(a *cu.API) {
 				return cu.NoJITCompiler
 			}
 			*l = cu.LinkID(f.give("cuLinkCreate"))
+			f.linking[*l] = thread()
 			return 0
 		})
 	}
@@ -89,6 +90,7 @@ func (f *Fake) linker(a *cu.API) {
 		return f.inside("cuLinkDestroy", func(*primary) cu.Code {
 			clear(f.links[l]) // which nobody may read any more
 			delete(f.links, l)
+			delete(f.linking, l)
 			return f.take(uintptr(l), "cuLinkCreate")
 		})
 	}
