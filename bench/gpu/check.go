@@ -23,14 +23,14 @@ func places(n int) []int32 {
 }
 
 // at are the values of a matrix in some of its rows, or columns, or both.
-func at(ctx context.Context, x sinter.Tensor, rows, cols []int32) ([]float32, error) {
+func at(ctx context.Context, x sinter.Tensor, rows, cols []int32) ([]float64, error) {
 	if rows != nil {
 		x = x.Take(sinter.Of(rows, len(rows)), 0)
 	}
 	if cols != nil {
 		x = x.Take(sinter.Of(cols, len(cols)), 1)
 	}
-	return sinter.Values[float32](ctx, x.Cast(sinter.F32))
+	return sinter.Values[float64](ctx, x.Cast(sinter.F64))
 }
 
 // checkProduct compares a product with sums in f64, at some rows and columns. No
@@ -62,9 +62,9 @@ func checkProduct(ctx context.Context, f format, s [3]int, inputs map[string]sin
 				if f.in == sinter.I8 {
 					y = j*k + l
 				}
-				sum += float64(x[i*k+l]) * float64(w[y])
+				sum += x[i*k+l] * w[y]
 			}
-			worst = max(worst, apart(float64(got[i*len(cols)+j]), sum))
+			worst = max(worst, apart(got[i*len(cols)+j], sum))
 		}
 	}
 	return judge(worst, f.most)
@@ -78,7 +78,7 @@ func checkAttention(ctx context.Context, shape []int, most float64, inputs map[s
 	for _, head := range []int{0, heads - 1} {
 		one := func(x sinter.Tensor) sinter.Tensor { return x.Index(0, 0).Index(0, head) }
 		queries := places(shape[2])
-		var v [4][]float32
+		var v [4][]float64
 		for i, x := range []sinter.Tensor{inputs["q"], inputs["k"], inputs["v"], out} {
 			var err error
 			if v[i], err = at(ctx, one(x), map[bool][]int32{true: queries}[i == 0 || i == 3], nil); err != nil {
@@ -89,7 +89,7 @@ func checkAttention(ctx context.Context, shape []int, most float64, inputs map[s
 		for i := range queries {
 			want := attend(v[0][i*width:(i+1)*width], v[1], v[2])
 			for j, x := range want {
-				worst = max(worst, apart(float64(v[3][i*width+j]), x))
+				worst = max(worst, apart(v[3][i*width+j], x))
 			}
 		}
 	}
@@ -97,12 +97,12 @@ func checkAttention(ctx context.Context, shape []int, most float64, inputs map[s
 }
 
 // attend is one query's row of attention.
-func attend(q, keys, values []float32) []float64 {
+func attend(q, keys, values []float64) []float64 {
 	width := len(q)
 	scores, greatest := make([]float64, len(keys)/width), math.Inf(-1)
 	for t := range scores {
 		for j, x := range q {
-			scores[t] += float64(x) * float64(keys[t*width+j])
+			scores[t] += x * keys[t*width+j]
 		}
 		scores[t] /= math.Sqrt(float64(width))
 		greatest = max(greatest, scores[t])
@@ -112,7 +112,7 @@ func attend(q, keys, values []float32) []float64 {
 		weight := math.Exp(s - greatest)
 		total += weight
 		for j := range out {
-			out[j] += weight * float64(values[t*width+j])
+			out[j] += weight * values[t*width+j]
 		}
 	}
 	for j := range out {

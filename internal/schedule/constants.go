@@ -22,6 +22,10 @@ const (
 // were computed from.
 const maxKept = 2
 
+// maxCopied bounds those of a weight that products copy as it lies in memory: bytes
+// become floats.
+const maxCopied = 4
+
 // findOrigins notes what each node depends on. Values of weights with symbolic
 // sizes change with these.
 func (s *partition) findOrigins() {
@@ -163,19 +167,28 @@ func (s *partition) markConstants(order []*group, barred map[*group]bool) {
 // worthKeeping tells whether what others need of g is small enough to be kept.
 // What is but read by constant kernels need not be.
 func (s *partition) worthKeeping(g *group, needed map[*ir.Node]bool) bool {
-	kept := ir.Dim{}
+	kept, times := ir.Dim{}, maxKept
 	for _, m := range g.members {
 		if needed[m] || s.handedOut(m) {
 			kept = kept.Add(s.bytes(m))
 		}
+		if s.opt.Half && m.DType == ir.F32 && s.kept[m.ID] == (keptFor{KeptOperand, ir.MatMul}) {
+			times = maxCopied
+		}
 	}
-	return s.small(kept, g.members...)
+	return s.within(kept, times, g.members...)
 }
 
 // small tells whether so many bytes may be kept that were computed as nodes.
 func (s *partition) small(bytes ir.Dim, nodes ...*ir.Node) bool {
+	return s.within(bytes, maxKept, nodes...)
+}
+
+// within tells whether bytes are so many times those of the weights that nodes
+// depend on, at most.
+func (s *partition) within(bytes ir.Dim, times int, nodes ...*ir.Node) bool {
 	n, ok := bytes.Const()
-	return ok && n <= maxKept*s.weightBytes(nodes)
+	return ok && n <= times*s.weightBytes(nodes)
 }
 
 // handedOut tells whether n, or what gets one of its results, is an output.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,6 +227,47 @@ return %5
 		}
 		if kept != c.kept {
 			t.Errorf("%+v: %v is kept\n%v", c, kept, p)
+		}
+	}
+}
+
+// TestComputedOnce: products that copy what lies in memory have a weight that is
+// computed, of bytes and their scales, computed once; not where its bytes become
+// f64, where rows are few, or where the target has products that compute it.
+func TestComputedOnce(t *testing.T) {
+	const text = `graph
+symbol n 1 ROWS
+leaf 0 input "x" FLOAT[n 64]
+leaf 1 KIND "w" i8[48 64]
+leaf 2 weight "s" FLOAT[48 1]
+%0 = input : FLOAT[n 64]
+%1 = KIND leaf=1 : i8[48 64]
+%2 = cast %1 : FLOAT[48 64]
+%3 = weight leaf=2 : FLOAT[48 1]
+%4 = expand %3 : FLOAT[48 64]
+%5 = mul %2 %4 : FLOAT[48 64]
+%6 = permute %5 axes=[1 0] : FLOAT[64 48]
+%7 = matmul %0 %6 : FLOAT[n 48]
+return %7
+`
+	for _, c := range []struct {
+		kind, float, rows string
+		half, kept        bool
+	}{{"weight", "f32", "64", true, true}, {"weight", "f32", "16", true, false}, {"weight", "f32", "64", false, false}, {"variable", "f32", "64", true, false}, {"weight", "f64", "64", true, false}} {
+		g, err := ir.Parse(strings.NewReplacer("KIND", c.kind, "FLOAT", c.float, "ROWS", c.rows).Replace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Build(g, Options{Anchors: map[ir.Op]bool{ir.MatMul: true}, Unpacked: true, Half: c.half})
+		if err == nil {
+			err = p.Check()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := slices.ContainsFunc(p.Buffers, func(b Buffer) bool { return b.Kind == ConstantBuffer })
+		if kept != c.kept {
+			t.Errorf("%+v: kept: %v\n%v", c, kept, p)
 		}
 	}
 }

@@ -159,10 +159,15 @@ func (s *partition) roundsFirst(n *ir.Node) bool { return s.opt.Half && manyRows
 // roundedOnce is the weight of a product, before it was widened, where a kernel of
 // its own rounds it once for all runs: nobody packs it, and each block of many rows
 // would round it again; else nil. A product of few rows keeps the order of its
-// sums, which on some devices is that of the weight as it lies in memory.
+// sums, which on some devices is that of the weight as it lies in memory. Where
+// there are instructions for matrices, products of f32 copy what lies in memory as
+// well: any weight that is computed, as from bytes and their scales, is so once.
 func (s *partition) roundedOnce(n *ir.Node) *ir.Node {
-	w := widened(n.In[1])
-	if w == nil || !s.opt.Unpacked || !manyRows(n) || s.origin[w.ID] != ofWeights || !s.small(s.bytes(w), w) {
+	w, times := widened(n.In[1]), maxKept
+	if w == nil && s.opt.Half {
+		w, times = computed(n.In[1]), maxCopied
+	}
+	if w == nil || !s.opt.Unpacked || !manyRows(n) || s.origin[w.ID] != ofWeights || !s.within(s.bytes(w), times, w) {
 		return nil
 	}
 	return w
@@ -198,6 +203,18 @@ func (s *partition) shortAttention(n *ir.Node) []*ir.Node {
 		return n.In
 	}
 	return in
+}
+
+// computed is what n is, seen through index arithmetic, where that is a pointwise
+// operation; else nil.
+func computed(n *ir.Node) *ir.Node {
+	for n.Op.Class() == ir.ClassMovement && len(n.In) == 1 && n.Op != ir.Pad {
+		n = n.In[0]
+	}
+	if n.Op.Pointwise() {
+		return n
+	}
+	return nil
 }
 
 // widened is what n is a cast of, seen through index arithmetic; else nil.

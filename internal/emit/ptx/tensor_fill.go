@@ -58,20 +58,30 @@ func (o *tensorOperand) deep(size int) (deep, ok bool) {
 	return false, o.along.IsInt(1) && size > 1 // ldmatrix turns pairs of bytes
 }
 
-// straight gives fills by copies of 16 bytes, and the predicate that holds where
-// memory allows them: where addresses, and sizes along memory, are multiples of
-// that. It is empty where they are never possible.
+// straight gives fills by copies of 16 bytes of those operands that can be copied,
+// and the predicate that holds where memory allows it: where addresses, and sizes
+// along memory, are multiples of that. It is empty where neither ever can, and where
+// one cannot that units for matrices read.
 func (t *tensor) straight() (x, y fill, whole string) {
-	ox, oy := t.operandX(), t.operandY()
-	deepX, okX := ox.deep(t.size)
-	deepY, okY := oy.deep(t.size)
-	if !okX || !okY {
+	var fills [2]fill
+	bits, computed := "", 0
+	for i, o := range []*tensorOperand{t.operandX(), t.operandY()} {
+		deep, ok := o.deep(t.size)
+		if !ok {
+			fills[i] = t.elements(o)
+			computed++
+			continue
+		}
+		f, multiple := t.copies(o, deep)
+		if fills[i] = f; bits != "" {
+			multiple = t.op(longs, "or.b64", bits, multiple)
+		}
+		bits = multiple
+	}
+	if bits == "" || computed > 0 && !t.fma {
 		return x, y, ""
 	}
-	x, bitsX := t.copies(ox, deepX)
-	y, bitsY := t.copies(oy, deepY)
-	bits := t.op(longs, "and.b64", t.op(longs, "or.b64", bitsX, bitsY), "15")
-	return x, y, t.op(predicates, "setp.eq.u64", bits, "0")
+	return fills[0], fills[1], t.op(predicates, "setp.eq.u64", t.op(longs, "and.b64", bits, "15"), "0")
 }
 
 // bytes is a number of elements as one of bytes.
@@ -96,9 +106,8 @@ func (t *tensor) elements(o *tensorOperand) fill {
 	low := func(x string, n int) string { return t.op(words, "and.b32", x, fmt.Sprint(n-1)) }
 	high := func(x string, n int) string { return t.op(words, "shr.u32", x, fmt.Sprint(log2(n))) }
 	begin := func(stage, at string) {
-		zero, turns := t.Const(flat.I32, 0), t.Const(flat.I32, uint64(tensorWide*perStage/tensorItems))
-		t.For(zero, turns, 1, false, func(turn flat.Value) {
-			e := t.op(words, "mad.lo.u32", t.name(turn), fmt.Sprint(tensorItems), t.item)
+		t.inTurns(tensorWide*perStage/tensorItems, t.fillsAtOnce(), func(turn string) func() {
+			e := t.op(words, "mad.lo.u32", turn, fmt.Sprint(tensorItems), t.item)
 			r, k := high(e, perStage), low(e, perStage)
 			if o.turned {
 				r, k = low(e, tensorWide), high(e, tensorWide)
@@ -117,7 +126,8 @@ func (t *tensor) elements(o *tensorOperand) fill {
 				outer, inner, rowLen = k, r, t.wideRow()
 			}
 			place := t.op(words, "mad.lo.u32", outer, fmt.Sprint(rowLen), t.op(words, "shl.b32", inner, fmt.Sprint(log2(t.size))))
-			t.line("st.shared.%s [%s], %s", kind, t.op(words, "add.u32", stage, place), v)
+			place = t.op(words, "add.u32", stage, place)
+			return func() { t.line("st.shared.%s [%s], %s", kind, place, v) }
 		})
 	}
 	return fill{deep: true, begin: begin}

@@ -29,16 +29,16 @@ func (t *tensor) finish() {
 		t.If(inside, func() {
 			left := t.op(words, "sub.u32", rows, t.name(first))
 			end := t.op(words, "min.s32", left, fmt.Sprint(warpRows))
-			t.For(t.value(flat.I32, line), t.value(flat.I32, end), tensorItems/tensorWide, false, func(r flat.Value) {
+			t.inBatches(line, end, tensorItems/tensorWide, t.rowsAtOnce(), func(r string) {
 				// From the first line of the thread on.
-				lines := t.op(words, "sub.u32", t.name(r), line)
+				lines := t.op(words, "sub.u32", r, line)
 				at := t.op(words, "mad.lo.u32", lines, fmt.Sprint(4*finishRow), from)
 				kind, of := "f32", flat.F32
 				if t.sums == words {
 					kind, of = "u32", flat.I32
 				}
 				sum := t.op(t.sums, "ld.shared."+kind, "["+at+"]")
-				row := t.op(words, "add.u32", t.name(first), t.name(r))
+				row := t.op(words, "add.u32", t.name(first), r)
 				down := t.Op(flat.Add, flat.I64, row0, t.value(flat.I64, t.op(longs, "cvt.u64.u32", row)))
 				t.block.Finish(down, column, t.value(of, sum))
 			})

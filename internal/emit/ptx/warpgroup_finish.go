@@ -17,20 +17,20 @@ func (w *warpgroup) finishGroups() {
 	row0, col0 := w.block.Row0, w.block.Col0
 	const wide = fillItems
 	col, line := w.op(words, "and.b32", w.item, fmt.Sprint(wide-1)), w.op(words, "shr.u32", w.item, fmt.Sprint(log2(wide)))
-	rows := w.value(flat.I32, w.op(words, "cvt.u32.u64", w.name(w.Op(flat.Sub, flat.I64, w.block.Row1, row0))))
+	rows := w.op(words, "cvt.u32.u64", w.name(w.Op(flat.Sub, flat.I64, w.block.Row1, row0)))
 	w.For(w.Const(flat.I32, 0), w.Const(flat.I32, groupCols), wide, false, func(first flat.Value) {
 		at := w.op(words, "add.u32", w.name(first), col)
 		column := w.Op(flat.Add, flat.I64, col0, w.value(flat.I64, w.op(longs, "cvt.u64.u32", at)))
 		from := w.op(words, "mad.lo.u32", at, "4", w.near)
 		w.If(w.Op(flat.Less, flat.Bool, column, w.block.Col1), func() {
-			w.For(w.value(flat.I32, line), rows, wgmmaItems/wide, false, func(r flat.Value) {
+			w.inBatches(line, rows, wgmmaItems/wide, together, func(r string) {
 				kind, of := "f32", flat.F32
 				if w.matrices.sums == words {
 					kind, of = "u32", flat.I32
 				}
-				here := w.op(words, "mad.lo.u32", w.name(r), fmt.Sprint(4*groupFinishRow), from)
+				here := w.op(words, "mad.lo.u32", r, fmt.Sprint(4*groupFinishRow), from)
 				sum := w.op(w.matrices.sums, "ld.shared."+kind, "["+here+"]")
-				down := w.Op(flat.Add, flat.I64, row0, w.value(flat.I64, w.op(longs, "cvt.u64.u32", w.name(r))))
+				down := w.Op(flat.Add, flat.I64, row0, w.value(flat.I64, w.op(longs, "cvt.u64.u32", r)))
 				w.block.Finish(down, column, w.value(of, sum))
 			})
 		})

@@ -75,7 +75,7 @@ type Fake struct {
 	contexts map[cu.DeviceID]*primary
 	links    map[cu.LinkID][]byte
 	linking  map[cu.LinkID]int // the thread that began it
-	started  int // kernels
+	started  int               // kernels
 	faults   []string
 	order    order.Checker
 	unending bool // a wait has failed
