@@ -11,6 +11,9 @@ type Grouping struct {
 	// Items spreads the lanes of Vector loops over Width work-items. Without,
 	// a group is one work-item, and its Vector loops stay.
 	Items bool
+	// Each, if above 1, gives each of Width/Each work-items so many lanes side by
+	// side of every Width, see Each.
+	Each int
 }
 
 // Grouped is k with reductions over lanes written out: Width partial results in
@@ -59,6 +62,8 @@ func (b *grouper) vector(l *Loop) []Stmt {
 	folds := b.folds(l.Body)
 	var out []Stmt
 	switch {
+	case b.Items && b.Each > 1:
+		out = append(out, b.packs(l, folds))
 	case b.Items:
 		out = append(out, b.items(l, folds))
 	case len(folds) == 0:
@@ -124,7 +129,7 @@ func (b *grouper) items(l *Loop, folds []folded) Stmt {
 	}
 	lane := AddIndex(AddIndex(lo, t.Ref()), MulIndex(turn.Ref(), Int(b.Width)))
 	left := SubIndex(SubIndex(l.Hi, lo), t.Ref())
-	turns := Apply(ir.IDiv, ir.I64, AddIndex(left, Int(b.Width-1)), Int(b.Width))
+	turns := turnsOf(left, b.Width)
 	inner := &Loop{Var: turn, Hi: turns, Range: Serial, Body: substitute(l.Body, map[*Var]*Expr{l.Var: lane})}
 	var before, after []Stmt
 	for _, f := range folds {
@@ -184,9 +189,17 @@ func (b *grouper) tree(folds []folded, half int) Stmt {
 		l.Range = Item
 	}
 	t := l.Var.Ref()
-	for _, f := range folds {
-		sum := Apply(f.acc.Op, f.acc.Local.DType, b.part(f, t), b.part(f, AddIndex(t, Int(half))))
-		l.Body = append(l.Body, b.setPart(f, t, sum))
+	items := half
+	if b.Items && b.Each > 1 { // of which there may be fewer
+		items = min(half, b.Width/b.Each)
+		l.Hi = Int(items)
+	}
+	for at := 0; at < half; at += items {
+		here := AddIndex(t, Int(at))
+		for _, f := range folds {
+			sum := Apply(f.acc.Op, f.acc.Local.DType, b.part(f, here), b.part(f, AddIndex(here, Int(half))))
+			l.Body = append(l.Body, b.setPart(f, here, sum))
+		}
 	}
 	return l
 }

@@ -42,6 +42,8 @@ type Kernel struct {
 	Shares []bool
 	// Wide are loads of the kernel that are done together with others.
 	Wide map[*loop.Expr]Wide
+	// WideStores are the first of stores that are done together.
+	WideStores map[*loop.Store]WideStore
 	// Maps are those of matrices that the kernel may have copied by them.
 	Maps []Map
 	// Strategy is what was chosen for the kernel. What it says of tiles,

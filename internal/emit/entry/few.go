@@ -145,7 +145,7 @@ func (f *few) stays(load *loop.Expr, v *loop.Var, n int) bool {
 	}
 	terms, c := termsOf(loop.Substitute(load.Args[0], map[*loop.Var]*loop.Expr{v: loop.MulIndex(v.Ref(), loop.Int(n))}))
 	for _, t := range terms {
-		if !multiple(t, n) {
+		if !loop.Multiple(t, n) {
 			return false
 		}
 	}

@@ -26,7 +26,7 @@ func (s Shape) fewKernel(name string, f *few) *Kernel {
 	parts := loop.Param{Name: "parts", DType: l.ct, Len: ir.N(f.partsLen()), Use: loop.Scratch}
 	work := &loop.Kernel{Name: g.Name, Params: append(append([]loop.Param(nil), g.Params...), parts), Slots: g.Slots, Body: l.body()}
 	e := &Kernel{Entry: name, Work: loop.Expand(loop.Share(work)), Items: f.items, Strategy: s.Strategy}
-	e.Wide = wideLoads(e.Work)
+	e.Wide = wideLoads(e.Work, false)
 	s.place(e)
 	return e
 }

@@ -3,7 +3,6 @@ package entry
 import (
 	"cmp"
 
-	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -21,6 +20,9 @@ type Shape struct {
 	Own    int // words that a work-item may keep in registers; 0: as many as anywhere
 	Flat   int // work-items of a group whose iterations have nothing in common
 	Units  int // compute units; 0: not known
+	// Pack is how many bytes a work-item loads and stores at once, where lanes side
+	// by side allow it; 0: each element by itself.
+	Pack int
 	// Product makes the entry point of a product, with the tile that is usual if
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel
@@ -45,11 +47,15 @@ const stripLanes = 16
 func (s Shape) Kernel(name string, k *loop.Kernel) *Kernel {
 	e := &Kernel{Entry: name, Strategy: s.Strategy}
 	g := loop.Grouping{Width: stripLanes}
+	k = loop.MoveBits(k)
 	if s.Items > 1 {
-		e.Items = cmp.Or(s.Strategy.Items, s.itemsFor(k))
-		g = loop.Grouping{Width: e.Items, Items: true}
+		g = s.grouping(k)
+		e.Items = g.Width / max(g.Each, 1)
 	}
-	e.Work = loop.Expand(loop.Grouped(loop.MoveBits(k), g))
+	e.Work = loop.Expand(loop.Grouped(k, g))
+	if g.Each > 1 {
+		e.Wide, e.WideStores = wideLoads(e.Work, true), wideStores(e.Work)
+	}
 	if !e.Groups() {
 		e.Items = 1
 	}
@@ -133,49 +139,4 @@ func (s Shape) place(e *Kernel) {
 		e.Near[i] = true
 		left -= n * p.DType.Size()
 	}
-}
-
-// itemsFor is a power of two: no more work-items than the longest loop over
-// lanes has lanes, if that is known.
-func (s Shape) itemsFor(k *loop.Kernel) int {
-	longest := 0
-	var look func(body []loop.Stmt)
-	look = func(body []loop.Stmt) {
-		for _, st := range body {
-			l, ok := st.(*loop.Loop)
-			if !ok {
-				continue
-			}
-			if l.Range != loop.Vector {
-				look(l.Body)
-				continue
-			}
-			longest = max(longest, lanes(l, s.Items))
-		}
-	}
-	look(k.Body)
-	n := min(16, s.Items)
-	for n < longest && 2*n <= s.Items {
-		n *= 2
-	}
-	return n
-}
-
-// lanes is how many a Vector loop has, most where that is not known.
-func lanes(l *loop.Loop, most int) int {
-	n, ok := l.Hi.AsInt()
-	if l.Lo == nil && ok {
-		return n
-	}
-	if l.Lo == nil && l.Hi.Kind == loop.KindSize {
-		if _, hi := l.Hi.Size.Bounds(); hi < int64(most) {
-			return int(hi)
-		}
-	}
-	if l.Hi.Kind == loop.KindApply && l.Hi.Op == ir.Min && l.Lo != nil { // a block of a longer loop
-		if n, ok := loop.SubIndex(l.Hi.Args[0], l.Lo).AsInt(); ok {
-			return n
-		}
-	}
-	return most
 }

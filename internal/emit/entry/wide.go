@@ -24,13 +24,14 @@ type Wide struct {
 }
 
 // wideLoads finds loads that can be done together: of elements that a list of
-// statements sets locals from, of memory that nobody writes to.
-func wideLoads(k *loop.Kernel) map[*loop.Expr]Wide {
+// statements sets locals from, of memory that nobody writes to; with written also
+// of memory that is written to, between the statements that might do it.
+func wideLoads(k *loop.Kernel, written bool) map[*loop.Expr]Wide {
 	all := map[*loop.Expr]Wide{}
 	groups := 0
 	var look func(body []loop.Stmt)
 	look = func(body []loop.Stmt) {
-		for _, r := range runsOf(k, body) {
+		for _, r := range runsOf(k, body, written) {
 			for _, words := range []int{4, 2, 1} {
 				groups = r.join(words, groups, all)
 			}
@@ -52,17 +53,24 @@ type run struct {
 	loads map[int]*loop.Expr // by the constant
 }
 
-func runsOf(k *loop.Kernel, body []loop.Stmt) []*run {
+func runsOf(k *loop.Kernel, body []loop.Stmt, written bool) []*run {
 	var all []*run
 	byKey := map[string]*run{}
 	seen := map[*loop.Expr]bool{}
+	since := 0 // a number for the statements between two that write
 	visit := func(e *loop.Expr) {
-		if e.Kind != loop.KindLoad || len(e.Args) != 1 || seen[e] || k.Params[e.Param].Use != loop.Read || e.DType == ir.Bool || e.DType.Size() > 4 {
+		if e.Kind != loop.KindLoad || len(e.Args) != 1 || seen[e] || e.DType == ir.Bool || e.DType.Size() > 4 {
 			return
+		}
+		when := 0
+		if k.Params[e.Param].Use != loop.Read {
+			if when = since; !written {
+				return
+			}
 		}
 		seen[e] = true
 		terms, c := termsOf(e.Args[0])
-		key := fmt.Sprint(e.Param, " ", strings.Join(names(terms), " "))
+		key := fmt.Sprint(e.Param, " ", when, " ", strings.Join(names(terms), " "))
 		r := byKey[key]
 		if r == nil {
 			r = &run{size: e.DType.Size(), terms: terms, loads: map[int]*loop.Expr{}}
@@ -72,8 +80,11 @@ func runsOf(k *loop.Kernel, body []loop.Stmt) []*run {
 		r.loads[c] = e
 	}
 	for _, s := range body {
-		if set, ok := s.(*loop.Set); ok {
-			set.Value.Walk(visit)
+		switch s := s.(type) {
+		case *loop.Set:
+			s.Value.Walk(visit)
+		case *loop.Store, *loop.Loop:
+			since++
 		}
 	}
 	return all
@@ -111,7 +122,7 @@ func (r *run) join(words, groups int, all map[*loop.Expr]Wide) int {
 		return groups
 	}
 	for _, t := range r.terms {
-		if !multiple(t, n) {
+		if !loop.Multiple(t, n) {
 			return groups
 		}
 	}
@@ -136,32 +147,4 @@ func (r *run) whole(c, n int, all map[*loop.Expr]Wide) bool {
 		}
 	}
 	return true
-}
-
-// multiple tells whether an index is a multiple of n by form.
-func multiple(e *loop.Expr, n int) bool {
-	if c, ok := e.AsInt(); ok {
-		return c%n == 0
-	}
-	switch e.Kind {
-	case loop.KindSize:
-		whole := true
-		e.Size.Terms(func(coef int64, _ []ir.Symbol) { whole = whole && coef%int64(n) == 0 })
-		return whole
-	case loop.KindApply:
-		if e.DType != ir.I64 {
-			return false
-		}
-		switch e.Op {
-		case ir.Add, ir.Sub, ir.Min, ir.Max:
-			return multiple(e.Args[0], n) && multiple(e.Args[1], n)
-		case ir.Mul:
-			for d := 1; d <= n; d++ {
-				if n%d == 0 && multiple(e.Args[0], d) && multiple(e.Args[1], n/d) {
-					return true
-				}
-			}
-		}
-	}
-	return n == 1
 }

@@ -11,11 +11,14 @@ func (w *writer) widen(x Value, d ir.DType) Value {
 	if d == ir.F16 {
 		return w.Op(HalfToFloat, F32, x)
 	}
-	return w.Op(Bits, F32, w.Op(Shl, I32, x, w.Const(I32, 16)))
+	return w.widenBrain(x)
 }
 
 // narrow rounds an F32 to f16 or bf16.
 func (w *writer) narrow(x Value, d ir.DType) Value {
+	if y, ok := w.round(x, d); ok {
+		return y
+	}
 	if d == ir.F16 {
 		return w.Op(FloatToHalf, I32, x)
 	}

@@ -30,26 +30,44 @@ func (w *writer) wide(e *loop.Expr) (_ Value, ok bool) {
 	return w.within(words, l, e.DType), true
 }
 
+// forget drops the words of memory that a statement may have written to.
+func (w *writer) forget() {
+	for e, l := range w.k.Wide {
+		if _, have := w.words[l.Group]; have && w.k.Work.Params[e.Param].Use != loop.Read {
+			delete(w.words, l.Group)
+		}
+	}
+}
+
+// part is what an element was taken out of: a word, from a bit on.
+type part struct {
+	word Value
+	at   int
+}
+
 // within takes an element out of words.
 func (w *writer) within(words []Value, l entry.Wide, d ir.DType) Value {
 	bits := 8 * d.Size()
-	word, shift := words[l.At*bits/32], l.At*bits%32
-	switch {
-	case d == ir.F32:
+	word, at := words[l.At*bits/32], l.At*bits%32
+	if d == ir.F32 {
 		return w.Op(Bits, F32, word)
-	case bits == 32:
-		return word
-	case d.IsInt() && !d.IsUnsigned():
-		if left := 32 - bits - shift; left > 0 {
-			word = w.Op(Shl, I32, word, w.Const(I32, uint64(left)))
+	}
+	x := word
+	if d.IsInt() && !d.IsUnsigned() {
+		if left := 32 - bits - at; left > 0 {
+			x = w.Op(Shl, I32, x, w.Const(I32, uint64(left)))
 		}
-		return w.Op(ShrS, I32, word, w.Const(I32, uint64(32-bits)))
+		if bits < 32 {
+			x = w.Op(ShrS, I32, x, w.Const(I32, uint64(32-bits)))
+		}
+	} else {
+		if at > 0 {
+			x = w.Op(ShrU, I32, x, w.Const(I32, uint64(at)))
+		}
+		if bits+at < 32 {
+			x = w.Op(And, I32, x, w.Const(I32, 1<<bits-1))
+		}
 	}
-	if shift > 0 {
-		word = w.Op(ShrU, I32, word, w.Const(I32, uint64(shift)))
-	}
-	if bits+shift == 32 {
-		return word
-	}
-	return w.Op(And, I32, word, w.Const(I32, 1<<bits-1))
+	w.parts[x.ID] = part{word, at}
+	return x
 }

@@ -46,7 +46,7 @@ func sizesOf(k *entry.Kernel) []ir.Dim {
 
 // Write has b write k.
 func Write(k *entry.Kernel, b Builder) error {
-	w := &writer{Builder: b, k: k, groups: k.Groups(), vars: map[*loop.Var]Value{}, once: map[*loop.Local]Value{}, locals: map[*loop.Local]Var{}}
+	w := &writer{Builder: b, k: k, groups: k.Groups(), vars: map[*loop.Var]Value{}, once: map[*loop.Local]Value{}, locals: map[*loop.Local]Var{}, parts: map[uint32]part{}, rounded: map[uint32]rounded{}}
 	w.alone = !w.groups
 	w.barriers = entry.NewBarriers(k)
 	w.begin()
@@ -99,6 +99,8 @@ type writer struct {
 	locals            map[*loop.Local]Var
 	values            map[*loop.Expr]Value // that this statement has computed
 	words             map[int][]Value      // that this list of statements has loaded, by entry.Wide.Group
+	parts             map[uint32]part      // of words, by Value.ID
+	rounded           map[uint32]rounded   // by Value.ID
 }
 
 type size struct {
@@ -265,8 +267,14 @@ func (w *writer) repeat(l *loop.Loop, from, to Value) {
 
 func (w *writer) body(body []loop.Stmt) {
 	w.words = map[int][]Value{}
-	for _, s := range body {
+	for i := 0; i < len(body); i++ {
+		s := body[i]
 		w.values = map[*loop.Expr]Value{}
+		if n := w.wideStore(body[i:]); n > 0 {
+			i += n - 1
+			w.forget()
+			continue
+		}
 		if !w.alone {
 			switch w.barriers.Before(s) {
 			case entry.Shared:
@@ -284,6 +292,7 @@ func (w *writer) body(body []loop.Stmt) {
 			w.set(s.Local, w.value(loop.Apply(s.Op, s.Local.DType, s.Local.Ref(), s.Value)))
 		case *loop.Store:
 			w.store(s)
+			w.forget()
 		}
 	}
 }

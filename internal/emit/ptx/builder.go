@@ -253,6 +253,21 @@ func (b *builder) LoadWords(from flat.Memory, index flat.Value, n int) []flat.Va
 	return all
 }
 
+// StoreWords writes words side by side.
+func (b *builder) StoreWords(to flat.Memory, index flat.Value, all []flat.Value) {
+	m := b.memory[to.ID]
+	at := b.address(m, index)
+	names := make([]string, len(all))
+	for i, x := range all {
+		names[i] = b.name(x)
+	}
+	if len(all) == 1 {
+		b.line("st.%s.u32 %s, %s", m.space, at, names[0])
+		return
+	}
+	b.line("st.%s.v%d.u32 %s, {%s}", m.space, len(all), at, strings.Join(names, ", "))
+}
+
 // Store writes an element: its low bits.
 func (b *builder) Store(to flat.Memory, index, x, valid flat.Value) {
 	m := b.memory[to.ID]

@@ -1,9 +1,11 @@
 package ptx
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/sinterml/sinter/internal/emit/flat"
+	"github.com/sinterml/sinter/internal/ir"
 )
 
 // kinds of types in instructions that do not mind the sign, that do, and that
@@ -135,4 +137,12 @@ func (b *builder) convert(op flat.Op, to, from flat.Type, names []string) flat.V
 		return b.Const(to, 0)
 	}
 	return b.value(to, b.op(fileOf(to), name, names...))
+}
+
+// RoundPair is one instruction from 8.0 on.
+func (b *builder) RoundPair(d ir.DType, high, low flat.Value) (_ flat.Value, ok bool) {
+	if b.target.SM < 80 {
+		return flat.Value{}, false
+	}
+	return b.value(flat.I32, b.op(words, fmt.Sprintf("cvt.rn.%vx2.f32", d), b.name(high), b.name(low))), true
 }

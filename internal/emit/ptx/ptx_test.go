@@ -105,6 +105,7 @@ var shapes = map[string]entry.Shape{
 	"near":  {Items: 32, Near: 16 << 10},
 	"far":   {Items: 16},
 	"alone": {Items: 1, Near: 16 << 10},
+	"packs": {Items: 64, Near: 16 << 10, Pack: entry.WideBytes},
 }
 
 // exact leaves out what has no expansion.

@@ -48,7 +48,7 @@ func Bind(k *entry.Kernel, a *loop.Args, chunk, flatItems int) (*Bound, error) {
 		case p.Use != loop.Scratch:
 			b.params = append(b.params, buffer(append([]byte(nil), a.Buffers[i]...)))
 		case !k.Near[i]:
-			b.params = append(b.params, buffer(make([]byte, n*p.DType.Size()*b.Groups*b.Items)))
+			b.params = append(b.params, buffer(make([]byte, strideOf(n, p.DType)*p.DType.Size()*b.Groups*b.Items)))
 		default:
 			b.params = append(b.params, -1)
 		}
@@ -76,7 +76,9 @@ func (b *Bound) arg(arg entry.Arg, k *entry.Kernel, a *loop.Args, chunk int) (Ar
 		}
 		return Arg{Buffer: b.params[arg.Param]}, nil
 	case entry.ArgStride:
-		n, err = k.Work.Params[arg.Param].Len.Eval(a.Sizes)
+		if n, err = k.Work.Params[arg.Param].Len.Eval(a.Sizes); err == nil {
+			n = strideOf(n, k.Work.Params[arg.Param].DType)
+		}
 	case entry.ArgSize:
 		n, err = arg.Size.Eval(a.Sizes)
 	case entry.ArgStart:
@@ -92,6 +94,12 @@ func (b *Bound) arg(arg entry.Arg, k *entry.Kernel, a *loop.Args, chunk int) (Ar
 		return Arg{Buffer: b.params[arg.Param], Map: &m}, err
 	}
 	return Arg{Buffer: -1, N: int64(n)}, err
+}
+
+// strideOf is n elements, and more up to a multiple of what is loaded at once.
+func strideOf(n int, d ir.DType) int {
+	each := entry.WideBytes / d.Size()
+	return (n + each - 1) / each * each
 }
 
 // Results brings what the launch wrote into a.

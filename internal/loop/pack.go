@@ -1,0 +1,308 @@
+package loop
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// Elements side by side are loaded and stored at once where a work-item has the
+// lanes for them: Grouping.Each lanes of every Width, instead of one.
+
+// mostEach is how many lanes that are: each has its own copy of a loop's body.
+const mostEach = 8
+
+// packable is what keeps the lanes of Vector loops from being side by side.
+type packable struct {
+	k           *Kernel
+	bases       []*Expr // what has to be a multiple: the index of lane 0
+	least, most int     // bytes of an element
+	longest     int     // lanes of a loop, if all have a constant number
+}
+
+// Each is how many lanes of k's Vector loops, 1 if not several, work-items may
+// have side by side, so that they access no more than so many bytes at once, from
+// multiples of those on, and so that there are so many work-items.
+func Each(k *Kernel, bytes, items int) int {
+	p := &packable{k: k, least: 4}
+	if !p.all(k.Body) || p.most == 0 {
+		return 1
+	}
+	n := min(bytes/p.most, mostEach)
+	for n > 1 && (p.longest > 0 && p.longest < n*items || !p.aligned(n)) {
+		n /= 2
+	}
+	if n*p.least < 4 {
+		return 1
+	}
+	return max(n, 1)
+}
+
+func (p *packable) aligned(n int) bool {
+	for _, b := range p.bases {
+		if !Multiple(b, n) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *packable) all(body []Stmt) bool {
+	known := true
+	ok := true
+	eachStmt(body, func(s Stmt) {
+		l, is := s.(*Loop)
+		if !is || l.Range != Vector {
+			return
+		}
+		ok = ok && p.loop(l)
+		lo := l.Lo
+		if lo == nil {
+			lo = Int(0)
+		}
+		n, constant := SubIndex(l.Hi, lo).AsInt()
+		known = known && constant
+		p.longest = max(p.longest, n)
+	})
+	if !known {
+		p.longest = 0
+	}
+	return ok
+}
+
+// loop looks at the accesses of a Vector loop: each is to the same element in all
+// lanes, or to those side by side.
+func (p *packable) loop(l *Loop) bool {
+	ok := true
+	access := func(param int, index *Expr) {
+		base, stride, affine := Affine(index, l.Var)
+		size := p.k.Params[param].DType.Size()
+		switch {
+		case affine && stride.IsInt(0):
+		case affine && stride.IsInt(1) && size <= 4:
+			if l.Lo != nil {
+				base = AddIndex(base, l.Lo)
+			}
+			p.bases = append(p.bases, base)
+			p.least, p.most = min(p.least, size), max(p.most, size)
+		default:
+			ok = false
+		}
+	}
+	visit := func(e *Expr) {
+		switch {
+		case e.Kind == KindIndex && e.Uses(l.Var):
+			ok = false
+		case e.Kind == KindLoad && e.Uses(l.Var):
+			ok = ok && len(e.Args) == 1
+			access(e.Param, e.Args[0])
+		}
+	}
+	for _, s := range l.Body {
+		switch s := s.(type) {
+		case *Loop:
+			return false
+		case *Set:
+			s.Value.Walk(visit)
+		case *Acc:
+			s.Value.Walk(visit)
+		case *Store:
+			s.Value.Walk(visit)
+			ok = ok && s.Valid == nil && s.Index.Uses(l.Var)
+			access(s.Param, s.Index)
+		}
+	}
+	return ok
+}
+
+// Multiple tells whether an index is a multiple of n by form.
+func Multiple(e *Expr, n int) bool {
+	if c, ok := e.AsInt(); ok {
+		return c%n == 0
+	}
+	switch e.Kind {
+	case KindSize:
+		whole := true
+		e.Size.Terms(func(coef int64, _ []ir.Symbol) { whole = whole && coef%int64(n) == 0 })
+		return whole
+	case KindApply:
+		if e.DType != ir.I64 {
+			return false
+		}
+		switch e.Op {
+		case ir.Add, ir.Sub, ir.Min, ir.Max:
+			return Multiple(e.Args[0], n) && Multiple(e.Args[1], n)
+		case ir.Mul:
+			for d := 1; d <= n; d++ {
+				if n%d == 0 && Multiple(e.Args[0], d) && Multiple(e.Args[1], n/d) {
+					return true
+				}
+			}
+		}
+	}
+	return n == 1
+}
+
+// packs is items where each work-item has several lanes side by side. Lane n of a
+// loop goes to partial result n mod Width as it does there, in the same order.
+func (b *grouper) packs(l *Loop, folds []folded) Stmt {
+	t, turn := &Var{Name: "item"}, &Var{Name: "turn"}
+	lo := l.Lo
+	if lo == nil {
+		lo = Int(0)
+	}
+	count, items := SubIndex(l.Hi, lo), b.Width/b.Each
+	first := AddIndex(AddIndex(lo, MulIndex(t.Ref(), Int(b.Each))), MulIndex(turn.Ref(), Int(b.Width)))
+	// A count below zero has no packs, not fewer than none.
+	whole := Apply(ir.Max, ir.I64, Apply(ir.IDiv, ir.I64, count, Int(b.Each)), Int(0))
+	if n, ok := count.AsInt(); ok {
+		whole = Int(max(n/b.Each, 0))
+	}
+	turns := turnsOf(SubIndex(whole, t.Ref()), items)
+	if n, ok := whole.AsInt(); ok && n%items == 0 {
+		turns = Int(n / items)
+	}
+	out := &Loop{Var: t, Hi: Int(items), Range: Item}
+	own := map[*Local][]*Local{}
+	for _, f := range folds {
+		for u := range b.Each {
+			part := &Local{Name: fmt.Sprint(f.acc.Local.Name, "_part", u), DType: f.acc.Local.DType}
+			own[f.acc.Local] = append(own[f.acc.Local], part)
+			out.Body = append(out.Body, &Set{part, neutral(f.acc.Op, part.DType)})
+		}
+	}
+	p := &packer{k: b.k, each: b.Each, own: maps.Clone(own)}
+	out.Body = append(out.Body, &Loop{Var: turn, Hi: turns, Range: Serial, Body: p.body(l, t, first)})
+	if !Multiple(count, b.Each) {
+		out.Body = append(out.Body, b.rest(l, t, count, MulIndex(whole, Int(b.Each)), turns, own)...)
+	}
+	at := MulIndex(t.Ref(), Int(b.Each))
+	for _, f := range folds {
+		for u, part := range own[f.acc.Local] {
+			out.Body = append(out.Body, b.setPart(f, AddIndex(at, Int(u)), part.Ref()))
+		}
+	}
+	return out
+}
+
+// turnsOf is how many turns a work-item takes that has left lanes before it of
+// every width.
+func turnsOf(left *Expr, width int) *Expr {
+	return Apply(ir.IDiv, ir.I64, AddIndex(left, Int(width-1)), Int(width))
+}
+
+// rest are the lanes behind those that fill packs, fewer than one has. A partial
+// result is that of the work-item whose pack they begin.
+func (b *grouper) rest(l *Loop, t *Var, count, done, turns *Expr, own map[*Local][]*Local) []Stmt {
+	lo := l.Lo
+	if lo == nil {
+		lo = Int(0)
+	}
+	one := func(first, from, to *Expr, width, u int) *Loop {
+		turn := &Var{Name: "turn"}
+		lane := AddIndex(first, MulIndex(turn.Ref(), Int(width)))
+		body := substitute(l.Body, map[*Var]*Expr{l.Var: lane})
+		for acc, parts := range own {
+			body = accumulateInto(body, acc, func(a *Acc) Stmt { return &Acc{parts[u], a.Op, a.Value} })
+		}
+		return &Loop{Var: turn, Lo: from, Hi: to, Range: Serial, Body: body}
+	}
+	if items := b.Width / b.Each; len(own) == 0 {
+		first := AddIndex(AddIndex(lo, done), t.Ref())
+		return []Stmt{one(first, nil, turnsOf(SubIndex(SubIndex(count, done), t.Ref()), items), items, 0)}
+	}
+	var out []Stmt
+	at := MulIndex(t.Ref(), Int(b.Each))
+	for u := range b.Each - 1 {
+		mine := AddIndex(at, Int(u))
+		out = append(out, one(AddIndex(lo, mine), turns, turnsOf(SubIndex(count, mine), b.Width), b.Width, u))
+	}
+	return out
+}
+
+// packer writes a body for lanes side by side: a statement for all of them, then
+// the next, each behind the loads that it needs.
+type packer struct {
+	k      *Kernel
+	each   int
+	own    map[*Local][]*Local // partial results, and the body's own locals
+	loaded []loaded
+	out    []Stmt
+}
+
+// loaded is an element that a local has.
+type loaded struct {
+	load  *Expr
+	local *Local
+}
+
+func (p *packer) body(l *Loop, t *Var, first *Expr) []Stmt {
+	for _, s := range l.Body {
+		if s, ok := s.(*Set); ok && p.own[s.Local] == nil {
+			for u := range p.each {
+				p.own[s.Local] = append(p.own[s.Local], &Local{Name: fmt.Sprint(s.Local.Name, "_", u), DType: s.Local.DType})
+			}
+		}
+	}
+	for _, s := range l.Body {
+		var copies []Stmt
+		for u := range p.each {
+			one := substitute([]Stmt{s}, map[*Var]*Expr{l.Var: AddIndex(first, Int(u))})
+			copies = append(copies, p.loads(one, t, u)...)
+		}
+		p.add(copies)
+	}
+	return p.out
+}
+
+// loads puts what a statement loads into locals, and has it use its lane's.
+func (p *packer) loads(one []Stmt, t *Var, u int) []Stmt {
+	return Rewrite(one, func(e *Expr) *Expr {
+		switch {
+		case e.Kind == KindLocal && p.own[e.Local] != nil:
+			return p.own[e.Local][u].Ref()
+		case e.Kind == KindLoad && e.Uses(t):
+			for _, have := range p.loaded {
+				if have.load.Param == e.Param && SameIndex(have.load.Args[0], e.Args[0]) {
+					return have.local.Ref()
+				}
+			}
+			to := &Local{Name: fmt.Sprint("x", len(p.loaded)), DType: e.DType}
+			p.loaded = append(p.loaded, loaded{e, to})
+			p.out = append(p.out, &Set{to, e})
+			return to.Ref()
+		}
+		return e
+	})
+}
+
+// add writes the copies of a statement. What is stored is computed before the
+// first of it is.
+func (p *packer) add(copies []Stmt) {
+	stores := make([]Stmt, 0, len(copies))
+	for u, s := range copies {
+		switch s := s.(type) {
+		case *Set:
+			p.out = append(p.out, &Set{p.own[s.Local][u], s.Value})
+		case *Acc:
+			to := s.Local
+			if own := p.own[to]; own != nil {
+				to = own[u]
+			}
+			p.out = append(p.out, &Acc{to, s.Op, s.Value})
+		case *Store:
+			y := &Local{Name: fmt.Sprint("y", u), DType: s.Value.DType}
+			p.out = append(p.out, &Set{y, s.Value})
+			stores = append(stores, &Store{Param: s.Param, Index: s.Index, Value: y.Ref()})
+		}
+	}
+	p.out = append(p.out, stores...)
+	kept := p.loaded[:0:0]
+	for _, have := range p.loaded {
+		if p.k.Params[have.load.Param].Use == Read { // which no statement changes
+			kept = append(kept, have)
+		}
+	}
+	p.loaded = kept
+}
