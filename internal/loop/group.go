@@ -123,10 +123,7 @@ func (b *grouper) setPart(f folded, t, value *Expr) *Store {
 // items spreads the lanes over work-items.
 func (b *grouper) items(l *Loop, folds []folded) Stmt {
 	t, turn := &Var{Name: "item"}, &Var{Name: "turn"}
-	lo := l.Lo
-	if lo == nil {
-		lo = Int(0)
-	}
+	lo := b.from(l)
 	lane := AddIndex(AddIndex(lo, t.Ref()), MulIndex(turn.Ref(), Int(b.Width)))
 	left := SubIndex(SubIndex(l.Hi, lo), t.Ref())
 	turns := turnsOf(left, b.Width)
@@ -143,10 +140,7 @@ func (b *grouper) items(l *Loop, folds []folded) Stmt {
 
 // strips runs Width lanes at a time, each with its own partial result.
 func (b *grouper) strips(l *Loop, folds []folded) []Stmt {
-	lo := l.Lo
-	if lo == nil {
-		lo = Int(0)
-	}
+	lo := b.from(l)
 	count := SubIndex(l.Hi, lo)
 	start := &Loop{Var: &Var{Name: "lane"}, Hi: Int(b.Width), Range: Vector}
 	for _, f := range folds {

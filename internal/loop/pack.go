@@ -147,23 +147,14 @@ func Multiple(e *Expr, n int) bool {
 // packs is items where each work-item has several lanes side by side. Lane n of a
 // loop goes to partial result n mod Width as it does there, in the same order.
 func (b *grouper) packs(l *Loop, folds []folded) Stmt {
-	t, turn := &Var{Name: "item"}, &Var{Name: "turn"}
-	lo := l.Lo
-	if lo == nil {
-		lo = Int(0)
-	}
-	count, items := SubIndex(l.Hi, lo), b.Width/b.Each
-	first := AddIndex(AddIndex(lo, MulIndex(t.Ref(), Int(b.Each))), MulIndex(turn.Ref(), Int(b.Width)))
+	t := &Var{Name: "item"}
+	count := SubIndex(l.Hi, b.from(l))
 	// A count below zero has no packs, not fewer than none.
 	whole := Apply(ir.Max, ir.I64, Apply(ir.IDiv, ir.I64, count, Int(b.Each)), Int(0))
 	if n, ok := count.AsInt(); ok {
 		whole = Int(max(n/b.Each, 0))
 	}
-	turns := turnsOf(SubIndex(whole, t.Ref()), items)
-	if n, ok := whole.AsInt(); ok && n%items == 0 {
-		turns = Int(n / items)
-	}
-	out := &Loop{Var: t, Hi: Int(items), Range: Item}
+	out := &Loop{Var: t, Hi: Int(b.Width / b.Each), Range: Item}
 	own := map[*Local][]*Local{}
 	for _, f := range folds {
 		for u := range b.Each {
@@ -172,10 +163,10 @@ func (b *grouper) packs(l *Loop, folds []folded) Stmt {
 			out.Body = append(out.Body, &Set{part, neutral(f.acc.Op, part.DType)})
 		}
 	}
-	p := &packer{k: b.k, each: b.Each, own: maps.Clone(own)}
-	out.Body = append(out.Body, &Loop{Var: turn, Hi: turns, Range: Serial, Body: p.body(l, t, first)})
+	loops, turns := b.turns(l, t, whole, own)
+	out.Body = append(out.Body, loops...)
 	if !Multiple(count, b.Each) {
-		out.Body = append(out.Body, b.rest(l, t, count, MulIndex(whole, Int(b.Each)), turns, own)...)
+		out.Body = append(out.Body, b.rest(l, t, turns, own)...)
 	}
 	at := MulIndex(t.Ref(), Int(b.Each))
 	for _, f := range folds {
@@ -186,37 +177,96 @@ func (b *grouper) packs(l *Loop, folds []folded) Stmt {
 	return out
 }
 
+// from is where a loop begins.
+func (b *grouper) from(l *Loop) *Expr {
+	if l.Lo == nil {
+		return Int(0)
+	}
+	return l.Lo
+}
+
+// turns are the loops over packs, and how many turns a work-item takes in them:
+// first several at once, while all work-items have as many, then one by one.
+func (b *grouper) turns(l *Loop, t *Var, whole *Expr, own map[*Local][]*Local) (all []Stmt, turns *Expr) {
+	items := b.Width / b.Each
+	loop := func(from, to *Expr, n int) {
+		turn := &Var{Name: "turn"}
+		first := AddIndex(AddIndex(b.from(l), MulIndex(t.Ref(), Int(b.Each))), MulIndex(turn.Ref(), Int(n*b.Width)))
+		var lanes []*Expr
+		for i := range n {
+			for u := range b.Each {
+				lanes = append(lanes, AddIndex(first, Int(i*b.Width+u)))
+			}
+		}
+		p := &packer{k: b.k, own: maps.Clone(own)}
+		all = append(all, &Loop{Var: turn, Lo: from, Hi: to, Range: Serial, Body: p.body(l, t, lanes)})
+	}
+	turns = turnsOf(SubIndex(whole, t.Ref()), items)
+	packs, known := whole.AsInt()
+	if known && packs%items == 0 {
+		turns = Int(packs / items)
+	}
+	var done *Expr
+	if n := b.atOnce(l, own); n > 1 {
+		many := Apply(ir.IDiv, ir.I64, whole, Int(n*items))
+		if known {
+			many = Int(packs / (n * items))
+		}
+		loop(nil, many, n)
+		if done = MulIndex(many, Int(n)); known && packs%(n*items) == 0 {
+			return all, turns
+		}
+	}
+	loop(done, turns, 1)
+	return all, turns
+}
+
+// lanesAtOnce is how many lanes a work-item has in the turns that it takes at once,
+// so that their loads are on their way together.
+const lanesAtOnce = 16
+
+// atOnce is how many turns of a loop are taken at once: as many as it has. Those
+// of sums are left to compilers, which need not move loads over stores there.
+func (b *grouper) atOnce(l *Loop, own map[*Local][]*Local) int {
+	n, ok := SubIndex(l.Hi, b.from(l)).AsInt()
+	if !ok && l.Hi.Kind == KindApply && l.Hi.Op == ir.Min { // a block of a longer loop
+		n, ok = SubIndex(l.Hi.Args[0], b.from(l)).AsInt()
+		if x, y := l.Hi.Args[0], b.from(l); !ok && x.Kind == KindApply && x.Op == ir.Add && SameIndex(x.Args[0], y) {
+			n, ok = x.Args[1].AsInt()
+		}
+	}
+	if !ok || len(own) > 0 {
+		return 1
+	}
+	return min(lanesAtOnce/b.Each, n/b.Width)
+}
+
 // turnsOf is how many turns a work-item takes that has left lanes before it of
 // every width.
 func turnsOf(left *Expr, width int) *Expr {
 	return Apply(ir.IDiv, ir.I64, AddIndex(left, Int(width-1)), Int(width))
 }
 
-// rest are the lanes behind those that fill packs, fewer than one has. A partial
-// result is that of the work-item whose pack they begin.
-func (b *grouper) rest(l *Loop, t *Var, count, done, turns *Expr, own map[*Local][]*Local) []Stmt {
-	lo := l.Lo
-	if lo == nil {
-		lo = Int(0)
+// rest are the lanes behind those that fill packs, fewer than one has. They are those
+// of the work-item whose pack they begin, in every loop: it alone may read what it
+// writes to memory that params share.
+func (b *grouper) rest(l *Loop, t *Var, turns *Expr, own map[*Local][]*Local) []Stmt {
+	at := AddIndex(b.from(l), MulIndex(t.Ref(), Int(b.Each)))
+	if len(own) == 0 {
+		lane := &Var{Name: "rest"}
+		from := AddIndex(at, MulIndex(turns, Int(b.Width)))
+		return []Stmt{&Loop{Var: lane, Lo: from, Hi: l.Hi, Range: Serial, Body: substitute(l.Body, map[*Var]*Expr{l.Var: lane.Ref()})}}
 	}
-	one := func(first, from, to *Expr, width, u int) *Loop {
+	var out []Stmt
+	for u := range b.Each - 1 {
 		turn := &Var{Name: "turn"}
-		lane := AddIndex(first, MulIndex(turn.Ref(), Int(width)))
+		first := AddIndex(at, Int(u))
+		lane := AddIndex(first, MulIndex(turn.Ref(), Int(b.Width)))
 		body := substitute(l.Body, map[*Var]*Expr{l.Var: lane})
 		for acc, parts := range own {
 			body = accumulateInto(body, acc, func(a *Acc) Stmt { return &Acc{parts[u], a.Op, a.Value} })
 		}
-		return &Loop{Var: turn, Lo: from, Hi: to, Range: Serial, Body: body}
-	}
-	if items := b.Width / b.Each; len(own) == 0 {
-		first := AddIndex(AddIndex(lo, done), t.Ref())
-		return []Stmt{one(first, nil, turnsOf(SubIndex(SubIndex(count, done), t.Ref()), items), items, 0)}
-	}
-	var out []Stmt
-	at := MulIndex(t.Ref(), Int(b.Each))
-	for u := range b.Each - 1 {
-		mine := AddIndex(at, Int(u))
-		out = append(out, one(AddIndex(lo, mine), turns, turnsOf(SubIndex(count, mine), b.Width), b.Width, u))
+		out = append(out, &Loop{Var: turn, Lo: turns, Hi: turnsOf(SubIndex(l.Hi, first), b.Width), Range: Serial, Body: body})
 	}
 	return out
 }
@@ -225,7 +275,6 @@ func (b *grouper) rest(l *Loop, t *Var, count, done, turns *Expr, own map[*Local
 // the next, each behind the loads that it needs.
 type packer struct {
 	k      *Kernel
-	each   int
 	own    map[*Local][]*Local // partial results, and the body's own locals
 	loaded []loaded
 	out    []Stmt
@@ -237,18 +286,18 @@ type loaded struct {
 	local *Local
 }
 
-func (p *packer) body(l *Loop, t *Var, first *Expr) []Stmt {
+func (p *packer) body(l *Loop, t *Var, lanes []*Expr) []Stmt {
 	for _, s := range l.Body {
 		if s, ok := s.(*Set); ok && p.own[s.Local] == nil {
-			for u := range p.each {
+			for u := range lanes {
 				p.own[s.Local] = append(p.own[s.Local], &Local{Name: fmt.Sprint(s.Local.Name, "_", u), DType: s.Local.DType})
 			}
 		}
 	}
 	for _, s := range l.Body {
 		var copies []Stmt
-		for u := range p.each {
-			one := substitute([]Stmt{s}, map[*Var]*Expr{l.Var: AddIndex(first, Int(u))})
+		for u, lane := range lanes {
+			one := substitute([]Stmt{s}, map[*Var]*Expr{l.Var: lane})
 			copies = append(copies, p.loads(one, t, u)...)
 		}
 		p.add(copies)
