@@ -41,11 +41,9 @@ func newBackend(p *vk.Physical, s entry.Shape) (*backend, error) {
 		return nil, err
 	}
 	b := &backend{device: d, shape: s, options: optionsFor(p, s)}
-	r, err := measureRounding(b)
-	if err != nil {
+	if err := b.measureRounding(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.options.Exact, b.options.Fused, b.options.Whole = r.exact, r.fused, r.whole
 	return b, nil
 }
 

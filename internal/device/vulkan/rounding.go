@@ -21,105 +21,214 @@ import (
 // tells. Most devices do better, so it is measured. Whole numbers are measured as
 // well: Mesa's compiler for processors (22.3), where it has AVX2 and no AVX-512,
 // has another trunc and round of f64: wrong from 2^24 on, for -0, and round for
-// halves.
+// halves. So is what becomes of subnormals: NVIDIA's driver (580) keeps them in
+// sums and products, as it is asked to, but takes them for 0 in comparisons.
 
-// samples of each operation.
-const samples = 1024
+// samples of each operation, of which those from subnormals on have operands or
+// results that are subnormal.
+const (
+	samples    = 1024
+	subnormals = 768
+)
 
-// roundingKernel computes quotients, roots, sums of products and whole numbers.
-// TYPE is f32 or f64.
+// roundingKernel computes sums and products, quotients, roots, sums of products,
+// whole numbers and comparisons. TYPE is f32 or f64.
 const roundingKernel = `kernel "rounding"
 param x TYPE[1024] read
 param y TYPE[1024] read
 param z TYPE[1024] read
 param w TYPE[1024] read
+param added TYPE[1024] write
+param scaled TYPE[1024] write
 param quotient TYPE[1024] write
 param root TYPE[1024] write
 param fused TYPE[1024] write
 param below TYPE[1024] write
 param inward TYPE[1024] write
 param nearest TYPE[1024] write
+param before bool[1024] write
+param same bool[1024] write
 for global i < 1024 {
+	added[i] = z[i] + w[i]
+	scaled[i] = x[i]*y[i]
 	quotient[i] = x[i]/y[i]
 	root[i] = sqrt(x[i])
 	fused[i] = fma(x[i], y[i], z[i])
 	below[i] = floor(w[i])
 	inward[i] = trunc(w[i])
 	nearest[i] = round(w[i])
+	before[i] = z[i] < w[i]
+	same[i] = z[i] == w[i]
 }
 `
 
-// operands is how many parameters of roundingKernel are read: before the others.
-const operands = 4
+// convertingKernel computes the other width. Subnormals of f32 are none in f64.
+const convertingKernel = `kernel "converting"
+param x f32[1024] read
+param y f64[1024] read
+param wide f64[1024] write
+param narrow f32[1024] write
+for global i < 1024 {
+	wide[i] = cast.f64(x[i])
+	narrow[i] = cast.f32(y[i])
+}
+`
 
-// rounded is what was measured of a device.
-type rounded struct{ exact, fused, whole spirv.Widths }
+// rounded is what was found right of a width of floats.
+type rounded struct {
+	keeps                         bool // subnormals, in sums and products
+	exact, fused, whole, compares bool
+}
 
-// measureRounding finds out how a device rounds: some ten milliseconds on lavapipe.
-func measureRounding(b *backend) (r rounded, err error) {
-	if r.exact.F32, r.fused.F32, r.whole.F32, err = b.rounds("f32"); err != nil || !b.options.Float64 {
+// measureRounding finds out how the device rounds and what it does with
+// subnormals: some ten milliseconds on lavapipe.
+func (b *backend) measureRounding() error {
+	o := b.options // which programs that measure are not written with
+	single, err := b.rounds("f32")
+	var double rounded
+	if err == nil && o.Float64 {
+		double, err = b.rounds("f64")
+	}
+	if err == nil && o.Float64 && single.keeps {
+		o.Converts, err = b.converts()
+	}
+	o.Exact = spirv.Widths{F32: single.exact, F64: double.exact}
+	o.Fused = spirv.Widths{F32: single.fused, F64: double.fused}
+	o.Whole = spirv.Widths{F32: single.whole, F64: double.whole}
+	o.Compares = spirv.Widths{F32: single.compares, F64: double.compares}
+	b.options = o
+	return err
+}
+
+// rounds compares what the device computes with what is right. Where not even sums
+// and products keep subnormals nothing brings them back: the rest is judged without.
+func (b *backend) rounds(dtype string) (r rounded, err error) {
+	size := 4
+	if dtype == "f64" {
+		size = 8
+	}
+	x, y, z, w := operandsOf(size)
+	same, err := b.compare(strings.ReplaceAll(roundingKernel, "TYPE", dtype), x, y, z, w)
+	if err != nil {
 		return r, err
 	}
-	r.exact.F64, r.fused.F64, r.whole.F64, err = b.rounds("f64")
-	return r, err
+	const operands = 4 // before the results
+	count := samples
+	right := func(results ...int) bool {
+		for _, i := range results {
+			if !same(operands+i, count) {
+				return false
+			}
+		}
+		return true
+	}
+	if r.keeps = right(0, 1); !r.keeps {
+		count = subnormals
+	}
+	r.exact, r.fused, r.whole, r.compares = right(2, 3), right(4), right(5, 6, 7), right(8, 9)
+	return r, nil
 }
 
-// rounds compares what the device computes with what is right.
-func (b *backend) rounds(dtype string) (exact, fused, whole bool, err error) {
-	k, err := loop.Parse(strings.ReplaceAll(roundingKernel, "TYPE", dtype))
+// converts tells whether subnormals of f32 are kept on their way to and from f64.
+func (b *backend) converts() (bool, error) {
+	_, _, z, w := operandsOf(4)
+	wide := make([]byte, 8*samples)
+	for i := range samples { // what is between two subnormals as well
+		v := float64(math.Float32frombits(binary.LittleEndian.Uint32(w[4*i:])))
+		binary.LittleEndian.PutUint64(wide[8*i:], math.Float64bits(v*(1+float64(i%7)/8)))
+	}
+	same, err := b.compare(convertingKernel, z, wide)
+	return err == nil && same(2, samples) && same(3, samples), err
+}
+
+// compare runs a kernel of so many samples on the device and by its meaning. same
+// tells whether the first of a param are.
+func (b *backend) compare(kernel string, operands ...[]byte) (same func(param, count int) bool, err error) {
+	k, err := loop.Parse(kernel)
 	if err != nil {
-		return false, false, false, err
+		return nil, err
 	}
-	args := &loop.Args{End: samples}
+	args, want := &loop.Args{End: samples}, &loop.Args{End: samples}
 	for i, p := range k.Params {
-		args.Buffers = append(args.Buffers, make([]byte, samples*p.DType.Size()))
-		if i == operands-1 {
-			fill(args.Buffers, p.DType.Size())
+		data := make([]byte, samples*p.DType.Size())
+		if i < len(operands) {
+			copy(data, operands[i])
 		}
-	}
-	want := &loop.Args{End: samples}
-	for _, data := range args.Buffers {
-		want.Buffers = append(want.Buffers, bytes.Clone(data))
+		args.Buffers, want.Buffers = append(args.Buffers, data), append(want.Buffers, bytes.Clone(data))
 	}
 	if err := loop.Interpret(k, want); err != nil {
-		return false, false, false, err
+		return nil, err
 	}
-	if err := b.runAlone(b.shape.Kernel("rounding", k), args); err != nil {
-		return false, false, false, fmt.Errorf("looking how %s rounds: %w", b.device.Physical.Name, err)
+	if err := b.runAlone(b.shape.Kernel(k.Name, k), args); err != nil {
+		return nil, fmt.Errorf("looking how %s rounds: %w", b.device.Physical.Name, err)
 	}
-	same := func(result int) bool {
-		return bytes.Equal(args.Buffers[operands+result], want.Buffers[operands+result])
-	}
-	return same(0) && same(1), same(2), same(3) && same(4) && same(5), nil
+	return func(param, count int) bool {
+		n := count * k.Params[param].DType.Size()
+		return bytes.Equal(args.Buffers[param][:n], want.Buffers[param][:n])
+	}, nil
 }
 
-// fill makes operands of middling sizes. Of every other, z is close to -x*y: a
+// operandsOf makes operands of roundingKernel, of so many bytes each. Up to
+// subnormals they are of middling sizes. Of every other, z is close to -x*y: a
 // product that is rounded before the sum shows. w is of any size up to where all
 // numbers are whole, and halfway between two whole numbers now and then.
-func fill(buffers [][]byte, width int) {
+func operandsOf(size int) (x, y, z, w []byte) {
 	r := rand.New(rand.NewPCG(1, 2))
+	all := make([][]byte, 4)
 	for i := range samples {
 		x, y := math.Ldexp(1+r.Float64(), r.IntN(40)-20), math.Ldexp(1+r.Float64(), r.IntN(40)-20)
-		if width == 4 {
+		if size == 4 {
 			x, y = float64(float32(x)), float64(float32(y))
 		}
 		z := -x * y
 		if i%2 == 0 {
 			z = math.Ldexp(r.Float64()-0.5, r.IntN(40)-20)
 		}
-		w := math.Ldexp(2*r.Float64()-1, r.IntN(10*width+20)-6)
+		w := math.Ldexp(2*r.Float64()-1, r.IntN(10*size+20)-6)
 		if i%4 == 0 {
 			w = math.Trunc(w) + 0.5
 		}
+		if i >= subnormals {
+			x, y, z, w = small(r, size, i)
+		}
 		for j, v := range []float64{x, y, z, w} {
-			at := buffers[j][i*width:]
-			if width == 4 {
-				binary.LittleEndian.PutUint32(at, math.Float32bits(float32(v)))
+			if size == 4 {
+				all[j] = binary.LittleEndian.AppendUint32(all[j], math.Float32bits(float32(v)))
 			} else {
-				binary.LittleEndian.PutUint64(at, math.Float64bits(v))
+				all[j] = binary.LittleEndian.AppendUint64(all[j], math.Float64bits(v))
 			}
 		}
 	}
+	return all[0], all[1], all[2], all[3]
+}
+
+// small makes operands of which some are subnormal, or give what is. None give NaN.
+func small(r *rand.Rand, size, i int) (x, y, z, w float64) {
+	least, fraction := -126, 23 // of normal numbers
+	if size == 8 {
+		least, fraction = -1022, 52
+	}
+	draw := func() float64 {
+		v := math.Ldexp(r.Float64(), least-r.IntN(fraction))
+		v = [...]float64{v, v, 0, math.Ldexp(1, least), math.Ldexp(1, least-fraction), 1}[r.IntN(6)]
+		if r.IntN(2) == 0 {
+			v = -v
+		}
+		return v
+	}
+	z, w = draw(), draw()
+	if i%8 == 0 {
+		w = z
+	}
+	switch i % 4 {
+	case 0: // a subnormal by what may be infinite
+		x, y = math.Ldexp(1+r.Float64(), least-1-r.IntN(fraction)), [...]float64{1, 3, math.Ldexp(1, -least), math.Inf(1)}[r.IntN(4)]
+	case 1:
+		x, y = math.Ldexp(1+r.Float64(), r.IntN(40)-20), math.Ldexp(1+r.Float64(), least-1-r.IntN(fraction))
+	default: // a product that is subnormal
+		x, y = math.Ldexp(1+r.Float64(), least/2-r.IntN(fraction/2)), math.Ldexp(1+r.Float64(), least/2-r.IntN(fraction/2))
+	}
+	return x, y, z, w
 }
 
 // runAlone runs one kernel whose iterations have nothing in common.

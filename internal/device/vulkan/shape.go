@@ -48,5 +48,7 @@ func optionsFor(p *vk.Physical, s entry.Shape) spirv.Options {
 		Exact:      spirv.Widths{F32: true, F64: true},
 		Fused:      spirv.Widths{F32: true, F64: true},
 		Whole:      spirv.Widths{F32: true, F64: true},
+		Compares:   spirv.Widths{F32: true, F64: true},
+		Converts:   true,
 	}
 }

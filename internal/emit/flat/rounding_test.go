@@ -16,6 +16,8 @@ type machine struct {
 	rng  *rand.Rand
 	bits []uint64
 	fma  bool // there is one
+	// flushes says that comparisons and conversions take subnormals for 0.
+	flushes bool
 }
 
 func (m *machine) value(t flat.Type, bits uint64) flat.Value {
@@ -35,9 +37,17 @@ func (m *machine) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 	for i, x := range args {
 		a[i] = m.bits[x.ID]
 	}
+	if m.flushes && (op == flat.Less || op == flat.Equal || op == flat.NotEqual || op == flat.FloatToFloat) {
+		for i, x := range args {
+			a[i] = flush(x.Type, a[i])
+		}
+	}
 	bits, err := flattest.Eval(op, args[len(args)-1].Type, to, a)
 	if err != nil {
 		m.t.Fatal(err)
+	}
+	if m.flushes && op == flat.FloatToFloat {
+		bits = flush(to, bits)
 	}
 	switch op {
 	case flat.Div, flat.Sqrt:
@@ -109,6 +119,69 @@ func TestRounding(t *testing.T) {
 			m.fma = false
 			check("parts", flat.FMA, flat.Fused(m, false, vx, vy, vz), x, y, z)
 			check("wide", flat.FMA, flat.Fused(m, true, vx, vy, vz), x, y, z)
+		}
+	}
+}
+
+// flush makes 0 of a subnormal.
+func flush(t flat.Type, bits uint64) uint64 {
+	sign, fraction := uint64(1)<<31, 23
+	switch t {
+	case flat.F64:
+		sign, fraction = 1<<63, 52
+	case flat.F32:
+	default:
+		return bits
+	}
+	if bits&^sign < 1<<fraction {
+		return bits & sign
+	}
+	return bits
+}
+
+// TestBits compares operations by bits, on a machine that takes subnormals for 0,
+// with the processor's.
+func TestBits(t *testing.T) {
+	n := 50000
+	if testing.Short() {
+		n = 5000
+	}
+	for _, typ := range []flat.Type{flat.F32, flat.F64} {
+		rng := rand.New(rand.NewPCG(4, uint64(typ)))
+		other := flat.F32 + flat.F64 - typ
+		for range n {
+			m := &machine{t: t, rng: rng, flushes: true}
+			x, y := operand(rng, typ), operand(rng, typ)
+			switch rng.IntN(4) {
+			case 0:
+				y = x
+			case 1:
+				y = x ^ 1<<(8*typ.Size()-1)
+			case 2:
+				x, y = x&(1<<(8*typ.Size()-1)|3), y&(1<<(8*typ.Size()-1)|3)
+			}
+			if typ == flat.F64 && rng.IntN(2) == 0 { // near the subnormals of the other
+				x = x&^(0x7ff<<52) | uint64(1023-126-30+rng.IntN(35))<<52
+			}
+			vx, vy := m.value(typ, x), m.value(typ, y)
+			check := func(op flat.Op, to flat.Type, got flat.Value, args ...uint64) {
+				want, err := flattest.Eval(op, typ, to, args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g := m.bits[got.ID]; got.Type != to || g != want && !(to.IsFloat() && isNaN(to, g) && isNaN(to, want)) {
+					t.Fatalf("%v of %v %#x: %#x, not %#x", op, typ, args, g, want)
+				}
+			}
+			for _, op := range []flat.Op{flat.Less, flat.Equal, flat.NotEqual} {
+				check(op, flat.Bool, flat.Compared(m, op, vx, vy), x, y)
+			}
+			check(flat.Abs, typ, flat.Positive(m, vx), x)
+			convert := flat.Widened
+			if typ == flat.F64 {
+				convert = flat.Narrowed
+			}
+			check(flat.FloatToFloat, other, convert(m, vx), x)
 		}
 	}
 }

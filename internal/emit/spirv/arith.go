@@ -37,7 +37,7 @@ var plain = map[flat.Op]struct{ integer, float, truth opcode }{
 
 // functions are those of the set for floats.
 var functions = map[flat.Op]uint32{
-	flat.FMA: glslFma, flat.Sqrt: glslSqrt, flat.Abs: glslAbs, flat.Floor: glslFloor, flat.Trunc: glslTrunc, flat.Round: glslRoundEven,
+	flat.FMA: glslFma, flat.Sqrt: glslSqrt, flat.Floor: glslFloor, flat.Trunc: glslTrunc, flat.Round: glslRoundEven,
 }
 
 func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
@@ -54,18 +54,41 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.Whole(device{b}, op, args[0])
 	case op == flat.FMA && !b.o.Fused.of(to):
 		return flat.Fused(device{b}, b.o.Float64, args[0], args[1], args[2])
+	case op == flat.Abs: // of a subnormal NVIDIA's driver (580) makes 0
+		return flat.Positive(bare{b}, args[0])
+	case compares(op) && b.confuses(args[0], args[1]):
+		return flat.Compared(bare{b}, op, args[0], args[1])
+	case op == flat.FloatToFloat && !b.o.Converts && to == flat.F64:
+		return flat.Widened(bare{b}, args[0])
+	case op == flat.FloatToFloat && !b.o.Converts:
+		return flat.Narrowed(bare{b}, args[0])
 	}
 	return b.native(op, to, args...)
 }
 
-// device has the operations as the device does them, but for FMA.
+// bare has the operations as the device does them.
+type bare struct{ *builder }
+
+func (d bare) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
+	return d.native(op, to, args...)
+}
+
+// device is bare, but for operations that others cannot be corrected without.
 type device struct{ *builder }
 
 func (d device) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
-	if op == flat.FMA {
+	if op == flat.FMA || op == flat.FloatToFloat || compares(op) {
 		return d.builder.Op(op, to, args...)
 	}
 	return d.native(op, to, args...)
+}
+
+func compares(op flat.Op) bool { return op == flat.Less || op == flat.Equal || op == flat.NotEqual }
+
+// confuses tells whether the device may compare two values wrongly: two floats that
+// may be subnormal or 0. What is compared with itself is looked at for NaN.
+func (b *builder) confuses(x, y flat.Value) bool {
+	return x.Type.IsFloat() && !b.o.Compares.of(x.Type) && x != y && !b.normal[x.ID] && !b.normal[y.ID]
 }
 
 // native is an operation as the device does it.

@@ -27,6 +27,7 @@ type builder struct {
 	ended    flat.Var // of LoopsEnd: not 0 once a loop has ended before its time
 	memories []memory
 	floats   map[flat.Type]bool // that it computes with
+	normal   map[id]bool        // constants that are no subnormals, and not 0
 }
 
 // memory is an array that a kernel reaches by access chains.
@@ -41,7 +42,7 @@ type memory struct {
 }
 
 func newBuilder(m *module, o *Options, k *entry.Kernel) *builder {
-	b := &builder{module: m, o: o, entry: k.Entry, items: k.Items, floats: map[flat.Type]bool{}}
+	b := &builder{module: m, o: o, entry: k.Entry, items: k.Items, floats: map[flat.Type]bool{}, normal: map[id]bool{}}
 	if !k.Groups() {
 		b.items = cmp.Or(k.Strategy.Flat, o.Flat)
 	}
@@ -170,7 +171,11 @@ func (b *builder) Const(t flat.Type, bits uint64) flat.Value {
 	if t.IsFloat() && bits == 0 {
 		return b.zero(t)
 	}
-	return value(b.constant(b.typeOf(t), 8*t.Size(), bits), t)
+	n := b.constant(b.typeOf(t), 8*t.Size(), bits)
+	if t == flat.F32 && bits>>23&0xff != 0 || t == flat.F64 && bits>>52&0x7ff != 0 {
+		b.normal[n] = true
+	}
+	return value(n, t)
 }
 
 // zero is +0, but not as a constant: Mesa (22.3 at least) takes x+0 for x, and so

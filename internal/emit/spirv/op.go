@@ -219,7 +219,6 @@ const (
 
 	glslRoundEven = 2
 	glslTrunc     = 3
-	glslAbs       = 4
 	glslFloor     = 8
 	glslSqrt      = 31
 	glslFma       = 50
@@ -239,5 +238,5 @@ var kinds = map[rune]map[uint32]string{
 	'b': {builtInGroup: "WorkgroupId", builtInItem: "LocalInvocationIndex"},
 	'f': {0: "None"},
 	'l': {0: "None", loopUnroll: "Unroll", loopStays: "DontUnroll"},
-	'g': {glslRoundEven: "RoundEven", glslTrunc: "Trunc", glslAbs: "FAbs", glslFloor: "Floor", glslSqrt: "Sqrt", glslFma: "Fma"},
+	'g': {glslRoundEven: "RoundEven", glslTrunc: "Trunc", glslFloor: "Floor", glslSqrt: "Sqrt", glslFma: "Fma"},
 }

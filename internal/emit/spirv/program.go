@@ -23,8 +23,10 @@ type Options struct {
 	InfNaN, Subnormals, Nearest Widths
 	// Exact says that the device was seen to round quotients and roots
 	// correctly, Fused that its fma rounds once, Whole that floor, trunc and
-	// round are right. Elsewhere they are corrected.
-	Exact, Fused, Whole Widths
+	// round are right, Compares that comparisons are, and Converts that from one
+	// width to the other it keeps subnormals. Elsewhere they are corrected.
+	Exact, Fused, Whole, Compares Widths
+	Converts                      bool
 	// LoopsEnd says that the device ends loops before their time if they take
 	// long: an entry point that sees it writes 1 behind its arguments.
 	LoopsEnd bool
