@@ -74,14 +74,29 @@ for global i < 1024 {
 }
 `
 
+// dividingKernel reads elements at the remainder and quotient of an even number and
+// of the next, in a loop of one turn or none, as a product of few rows finds weights
+// of a convolution. NVIDIA's driver (580) read the first of the two twice there.
+const dividingKernel = `kernel "dividing"
+param x f32[1024] read
+param even f32[1024] write
+param odd f32[1024] write
+for global i < 1024 {
+	for serial turn < idiv(24 - mod(i, 16), 16) {
+		even[i] = x[mod((turn*16 + mod(i, 16))*2, 3)*6 + idiv((turn*16 + mod(i, 16))*2, 3)]
+		odd[i] = x[mod((turn*16 + mod(i, 16))*2 + 1, 3)*6 + idiv((turn*16 + mod(i, 16))*2 + 1, 3)]
+	}
+}
+`
+
 // rounded is what was found right of a width of floats.
 type rounded struct {
 	keeps                         bool // subnormals, in sums and products
 	exact, fused, whole, compares bool
 }
 
-// measureRounding finds out how the device rounds and what it does with
-// subnormals: some ten milliseconds on lavapipe.
+// measureRounding finds out how the device rounds, what it does with subnormals,
+// and whether it divides integers: some ten milliseconds on lavapipe.
 func (b *backend) measureRounding() error {
 	o := b.options // which programs that measure are not written with
 	single, err := b.rounds("f32")
@@ -91,6 +106,9 @@ func (b *backend) measureRounding() error {
 	}
 	if err == nil && o.Float64 && single.keeps {
 		o.Converts, err = b.converts()
+	}
+	if err == nil {
+		o.Divides, err = b.divides()
 	}
 	o.Exact = spirv.Widths{F32: single.exact, F64: double.exact}
 	o.Fused = spirv.Widths{F32: single.fused, F64: double.fused}
@@ -139,6 +157,13 @@ func (b *backend) converts() (bool, error) {
 	}
 	same, err := b.compare(convertingKernel, z, wide)
 	return err == nil && same(2, samples) && same(3, samples), err
+}
+
+// divides tells whether integers are divided as they should be.
+func (b *backend) divides() (bool, error) {
+	x, _, _, _ := operandsOf(4)
+	same, err := b.compare(dividingKernel, x)
+	return err == nil && same(1, samples) && same(2, samples), err
 }
 
 // compare runs a kernel of so many samples on the device and by its meaning. same

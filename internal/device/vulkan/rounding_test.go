@@ -7,18 +7,20 @@ import (
 	"github.com/sinterml/sinter/internal/emit/spirv"
 )
 
+// uncorrected are options of which nothing was seen to be right.
+func uncorrected(o *spirv.Options) {
+	none := spirv.Widths{}
+	o.Exact, o.Fused, o.Whole, o.Compares, o.Converts, o.Divides = none, none, none, none, false, false
+}
+
 // TestRounding compares what is measured of a device, in programs for it as it is
 // and for one that does nothing right.
 func TestRounding(t *testing.T) {
 	b := openBackend(t)
 	for name, change := range map[string]func(o *spirv.Options){
-		"measured": func(*spirv.Options) {},
-		"corrected": func(o *spirv.Options) {
-			o.Exact, o.Fused, o.Whole, o.Compares, o.Converts = spirv.Widths{}, spirv.Widths{}, spirv.Widths{}, spirv.Widths{}, false
-		},
-		"without f64": func(o *spirv.Options) {
-			o.Exact, o.Fused, o.Whole, o.Compares, o.Float64 = spirv.Widths{}, spirv.Widths{}, spirv.Widths{}, spirv.Widths{}, false
-		},
+		"measured":    func(*spirv.Options) {},
+		"corrected":   uncorrected,
+		"without f64": func(o *spirv.Options) { uncorrected(o); o.Float64 = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := *b
@@ -37,6 +39,9 @@ func TestRounding(t *testing.T) {
 					t.Errorf("conversions are wrong, %v", err)
 				}
 			}
+			if right, err := changed.divides(); err != nil || !right {
+				t.Errorf("divisions are wrong, %v", err)
+			}
 		})
 	}
 }
@@ -45,7 +50,6 @@ func TestRounding(t *testing.T) {
 // can be.
 func TestCorrected(t *testing.T) {
 	b := openBackend(t)
-	b.options.Exact, b.options.Fused, b.options.Whole, b.options.Compares = spirv.Widths{}, spirv.Widths{}, spirv.Widths{}, spirv.Widths{}
-	b.options.Converts = false
+	uncorrected(&b.options)
 	launchtest.RandomKernels(t, b, b.shape, nil)
 }

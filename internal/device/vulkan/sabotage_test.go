@@ -12,7 +12,7 @@ import (
 
 // opening is how many programs are compiled and run when a device is opened: to
 // see how it rounds.
-const opening = 2
+const opening = 3
 
 func TestSabotage(t *testing.T) {
 	launchtest.Sabotage{

@@ -50,5 +50,6 @@ func optionsFor(p *vk.Physical, s entry.Shape) spirv.Options {
 		Whole:      spirv.Widths{F32: true, F64: true},
 		Compares:   spirv.Widths{F32: true, F64: true},
 		Converts:   true,
+		Divides:    true,
 	}
 }

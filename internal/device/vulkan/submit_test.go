@@ -45,7 +45,7 @@ func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Devic
 
 // opening is how many programs are compiled and run when a device is opened: to
 // see how it rounds.
-const opening = 2
+const opening = 3
 
 // BenchmarkSubmit has a driver that does nothing, with as many queues as are used.
 func BenchmarkSubmit(b *testing.B) {

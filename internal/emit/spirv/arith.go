@@ -62,6 +62,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.Widened(bare{b}, args[0])
 	case op == flat.FloatToFloat && !b.o.Converts:
 		return flat.Narrowed(bare{b}, args[0])
+	case divides(op) && !b.o.Divides:
+		return b.native(op, to, b.hidden(args[0]), args[1])
 	}
 	return b.native(op, to, args...)
 }
@@ -84,6 +86,10 @@ func (d device) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 }
 
 func compares(op flat.Op) bool { return op == flat.Less || op == flat.Equal || op == flat.NotEqual }
+
+func divides(op flat.Op) bool {
+	return op == flat.DivS || op == flat.DivU || op == flat.RemS || op == flat.RemU
+}
 
 // confuses tells whether the device may compare two values wrongly: two floats that
 // may be subnormal or 0. What is compared with itself is looked at for NaN.

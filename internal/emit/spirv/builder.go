@@ -188,6 +188,15 @@ func (b *builder) zero(t flat.Type) flat.Value {
 	return value(b.result(opBitcast, b.typeOf(t), n), t)
 }
 
+// hidden is an integer of which no compiler knows how it came about.
+func (b *builder) hidden(x flat.Value) flat.Value {
+	none := b.nothing
+	if x.Type == flat.I64 {
+		none = b.result(opUConvert, b.int(64), none)
+	}
+	return value(b.result(opIAdd, b.typeOf(x.Type), x.ID, none), x.Type)
+}
+
 func (b *builder) Var(t flat.Type) flat.Var {
 	n := b.id()
 	b.locals = append(b.locals, instruction(opVariable, b.pointer(classFunction, b.typeOf(t)), n, classFunction)...)

@@ -27,6 +27,9 @@ type Options struct {
 	// width to the other it keeps subnormals. Elsewhere they are corrected.
 	Exact, Fused, Whole, Compares Widths
 	Converts                      bool
+	// Divides says that it was seen to divide integers that it knows something of
+	// as it should. Elsewhere they are hidden from its compiler.
+	Divides bool
 	// LoopsEnd says that the device ends loops before their time if they take
 	// long: an entry point that sees it writes 1 behind its arguments.
 	LoopsEnd bool
