@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/sinterml/sinter"
 )
@@ -42,7 +43,7 @@ func (e *Encoder) RecommendBatch(ctx context.Context, tokens int, o sinter.Batch
 		return inputs(make([]int32, n*tokens), offsets) // whatever the tokens are, the work is the same
 	}
 	if o.Least == 0 {
-		o.Least = defaultBatchTokens / tokens // to be compared with
+		o.Least = usualBatch(e.program.Info().Device) / tokens // to be compared with
 	}
 	a, err := e.program.RecommendBatch(ctx, o)
 	if err != nil {
@@ -66,9 +67,20 @@ func (e *Encoder) usual() int {
 func (e *Encoder) kept(ctx context.Context) int {
 	a, err := e.RecommendBatch(ctx, 0, sinter.BatchOptions{KeptOnly: true})
 	if err != nil || a == nil {
-		return defaultBatchTokens
+		return usualBatch(e.program.Info().Device)
 	}
 	return a.BatchTokens
+}
+
+// usualBatch is how many tokens a device runs at a time where nobody says: a GPU
+// needs many rows to have work for all of it. Devices that may be software have as
+// many as the processor.
+func usualBatch(device string) int {
+	switch kind, _, _ := strings.Cut(device, ":"); kind {
+	case "cuda", "hip", "metal":
+		return gpuBatchTokens
+	}
+	return cpuBatchTokens
 }
 
 // better is the batch of an advice for texts of so many tokens, or the default
@@ -76,18 +88,19 @@ func (e *Encoder) kept(ctx context.Context) int {
 // was found on idle machines: small batches are ahead there while other programs
 // take turns on its cores, and behind when these have ended.
 func better(a *sinter.BatchAdvice, tokens int, device string) int {
+	usual := usualBatch(device)
 	if device == "cpu" {
-		return defaultBatchTokens
+		return usual
 	}
 	rates := map[int]float64{}
 	for _, t := range a.Tried {
 		rates[t.Size*tokens] = t.Rate()
 	}
 	const clearly = 1.02 // more than runs differ by
-	if usual, ok := rates[defaultBatchTokens]; ok && rates[a.Size*tokens] > clearly*usual {
+	if rate, ok := rates[usual]; ok && rates[a.Size*tokens] > clearly*rate {
 		return a.Size * tokens
 	}
-	return defaultBatchTokens
+	return usual
 }
 
 // inputs are those of the program.

@@ -25,16 +25,19 @@ func TestBetter(t *testing.T) {
 	}{
 		"faster":         {16, tried(10, 20, 40, 80, 160), 2048},
 		"smaller":        {2, tried(10, 20, 15, 12), 256},
-		"hardly faster":  {2, tried(10, 20.3, 20.2, 20), defaultBatchTokens},
-		"the default":    {8, tried(10, 20, 40, 80), defaultBatchTokens},
-		"slower":         {4, tried(10, 20, 39, 40), defaultBatchTokens},
-		"not compared":   {4, tried(10, 20, 40), defaultBatchTokens},
-		"nothing at all": {0, nil, defaultBatchTokens},
+		"hardly faster":  {2, tried(10, 20.3, 20.2, 20), cpuBatchTokens},
+		"the default":    {8, tried(10, 20, 40, 80), cpuBatchTokens},
+		"slower":         {4, tried(10, 20, 39, 40), cpuBatchTokens},
+		"not compared":   {4, tried(10, 20, 40), cpuBatchTokens},
+		"nothing at all": {0, nil, cpuBatchTokens},
 	} {
-		if got := better(&sinter.BatchAdvice{Size: c.size, Tried: c.tried}, 128, "cuda:0"); got != c.want {
+		if got := better(&sinter.BatchAdvice{Size: c.size, Tried: c.tried}, 128, "opencl:0"); got != c.want {
 			t.Errorf("%s: %d tokens, want %d", what, got, c.want)
 		}
-		if got := better(&sinter.BatchAdvice{Size: c.size, Tried: c.tried}, 128, "cpu"); got != defaultBatchTokens {
+		if got := better(&sinter.BatchAdvice{Size: c.size, Tried: c.tried}, 128, "cuda:0"); got != gpuBatchTokens { // which was not compared
+			t.Errorf("%s: %d tokens on a GPU", what, got)
+		}
+		if got := better(&sinter.BatchAdvice{Size: c.size, Tried: c.tried}, 128, "cpu"); got != cpuBatchTokens {
 			t.Errorf("%s: %d tokens on the cpu", what, got)
 		}
 	}
@@ -55,7 +58,7 @@ func TestKeptBatch(t *testing.T) {
 	}
 	e := open(Options{})
 	a, err := e.RecommendBatch(ctx, 0, sinter.BatchOptions{Most: 2, Again: true})
-	if err != nil || a.Tokens != 128 || len(a.Tried) != 2 || a.Tried[1].Bytes <= a.Tried[0].Bytes || a.BatchTokens != defaultBatchTokens {
+	if err != nil || a.Tokens != 128 || len(a.Tried) != 2 || a.Tried[1].Bytes <= a.Tried[0].Bytes || a.BatchTokens != cpuBatchTokens {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	if k, err := e.RecommendBatch(ctx, 128, sinter.BatchOptions{Most: 2}); err != nil || !k.Kept || k.Size != a.Size {

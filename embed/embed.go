@@ -33,18 +33,22 @@ type Options struct {
 	Dim         int
 	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
 	Device      *sinter.Device   // nil: the best
-	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024
+	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024, on devices of kind cuda, hip and metal 16384
 	// KeptBatch has BatchTokens, if that is 0, be what RecommendBatch found earlier
-	// for this model and device, where that was faster than 1024 tokens. On the
-	// device "cpu" it is 1024.
+	// for this model and device, where that was faster than as many as without it.
+	// The device "cpu" keeps these.
 	KeptBatch bool
 	// Compile is passed on where it is set: NoOpt, Trace and Check; Device and Precision are those above.
 	Compile sinter.Options
 }
 
-// Larger batches are no faster, as what lies between two kernels outgrows the
-// caches: BenchmarkMixed is 3 % slower at 2048 tokens and 7 % at 8192.
-const defaultBatchTokens = 1024
+const (
+	// Larger batches are no faster, as what lies between two kernels outgrows the
+	// caches: BenchmarkMixed is 3 % slower at 2048 tokens and 7 % at 8192.
+	cpuBatchTokens = 1024
+	// 1024 tokens are work for an eighth of a large GPU.
+	gpuBatchTokens = 16384
+)
 
 // ErrNoModel is returned by New where Options name no model.
 var ErrNoModel = errors.New("embed: no model: set Options.Model to a folder, or Options.FS to minilm.FS for the one that comes with sinter")
@@ -74,15 +78,14 @@ func New(ctx context.Context, o Options) (*Encoder, error) {
 	case ctx == nil:
 		return nil, errNilContext
 	}
-	batch, err := o.batchTokens()
-	if err != nil {
+	if err := o.checkBatch(); err != nil {
 		return nil, err
 	}
 	m, err := open(o)
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{model: m, batch: batch}
+	e := &Encoder{model: m}
 	if err := e.prepare(ctx, o); err != nil {
 		_ = m.Close()
 		return nil, err
@@ -110,22 +113,24 @@ func (e *Encoder) prepare(ctx context.Context, o Options) error {
 	if e.program, err = Compile(e.model, o.compile()); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
-	if o.KeptBatch && o.BatchTokens == 0 {
+	switch {
+	case o.BatchTokens != 0:
+		e.batch = o.BatchTokens
+	case o.KeptBatch:
 		e.batch = e.kept(ctx)
+	default:
+		e.batch = usualBatch(e.program.Info().Device)
 	}
 	e.queue.run, e.queue.tokens = e.run, e.batch
 	return nil
 }
 
-// batchTokens is the size of a batch.
-func (o Options) batchTokens() (int, error) {
-	switch {
-	case o.BatchTokens < 0:
-		return 0, fmt.Errorf("embed: batches of %d tokens: use 1 or more, or 0 for %d", o.BatchTokens, defaultBatchTokens)
-	case o.BatchTokens == 0:
-		return defaultBatchTokens, nil
+// checkBatch refuses a size of batches that there is not.
+func (o Options) checkBatch() error {
+	if o.BatchTokens < 0 {
+		return fmt.Errorf("embed: batches of %d tokens: use 1 or more, or 0 for what the device usually has", o.BatchTokens)
 	}
-	return o.BatchTokens, nil
+	return nil
 }
 
 // compile is the options of the program.

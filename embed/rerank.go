@@ -32,15 +32,14 @@ func NewReranker(ctx context.Context, o Options) (*Reranker, error) {
 	if o.Prompt != "" || o.PromptText != "" || o.Dim != 0 {
 		return nil, errors.New("embed: a Reranker has no prompts and no vectors: leave Options.Prompt, PromptText and Dim out")
 	}
-	batch, err := o.batchTokens()
-	if err != nil {
+	if err := o.checkBatch(); err != nil {
 		return nil, err
 	}
 	m, err := find(o, model.OpenCrossEncoder, model.OpenCrossEncoderFS)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reranker{model: m, batch: batch}
+	r := &Reranker{model: m}
 	if err := r.prepare(ctx, o); err != nil {
 		_ = m.Close()
 		return nil, err
@@ -67,6 +66,9 @@ func (r *Reranker) prepare(ctx context.Context, o Options) error {
 	var err error
 	if r.program, err = sinter.Compile(sinter.Capture(r.model.Forward(in)), o.compile()); err != nil {
 		return fmt.Errorf("embed: %w", err)
+	}
+	if r.batch = o.BatchTokens; r.batch == 0 {
+		r.batch = usualBatch(r.program.Info().Device)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ recommends the smallest batch that is within 2 % of the best, and keeps what it
 found for the model, the device and its driver, so that it is measured once.
 
 Commands that embed many texts then run batches of that size on the device, where
-it was faster than the default of 1024 tokens by more than 2 %; on the cpu they
-keep that. Vectors are the same.`,
+it was faster than the default by more than 2 %: 1024 tokens, on devices of kind
+cuda, hip and metal 16384. On the cpu they keep that. Vectors are the same.`,
 		Example: `  sinter device batch
   sinter device batch BAAI/bge-small-en-v1.5 --device opencl --budget 60`,
 		Args: func(_ *cobra.Command, args []string) error {
