@@ -39,10 +39,10 @@ func (w *writer) forget() {
 	}
 }
 
-// part is what an element was taken out of: a word, from a bit on.
+// part is what an element was taken out of: a word, from a bit on, so many bits.
 type part struct {
-	word Value
-	at   int
+	word     Value
+	at, bits int
 }
 
 // within takes an element out of words.
@@ -68,6 +68,6 @@ func (w *writer) within(words []Value, l entry.Wide, d ir.DType) Value {
 			x = w.Op(And, I32, x, w.Const(I32, 1<<bits-1))
 		}
 	}
-	w.parts[x.ID] = part{word, at}
+	w.parts[x.ID] = part{word, at, bits}
 	return x
 }

@@ -38,7 +38,7 @@ func (w *writer) joined(all []Value, bits int) Value {
 	if from := w.parts[all[0].ID].word; from.Type != 0 {
 		same := true
 		for i, x := range all {
-			same = same && w.parts[x.ID] == part{from, i * bits}
+			same = same && w.parts[x.ID] == part{from, i * bits, bits}
 		}
 		if same {
 			return from

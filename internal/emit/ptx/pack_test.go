@@ -16,7 +16,7 @@ import (
 // packTypes are those of what is read and written.
 var packTypes = [][2]ir.DType{
 	{ir.F32, ir.F32}, {ir.BF16, ir.BF16}, {ir.F16, ir.F16}, {ir.F32, ir.BF16}, {ir.BF16, ir.F32}, {ir.I8, ir.F32}, {ir.F16, ir.I8},
-	{ir.U8, ir.U8}, {ir.I32, ir.I16},
+	{ir.U8, ir.U8}, {ir.I32, ir.I16}, {ir.I16, ir.I32}, {ir.U8, ir.I32}, {ir.I8, ir.U16},
 }
 
 // TestPacks compares threads that load and store several elements at once with

@@ -47,6 +47,18 @@ for global b < 1 {
 	}
 }
 `},
+	{name: "cast", text: `kernel "cast"
+symbol n 0 9000
+param x T[n] read
+param y U[n] write
+param z T[n] write
+for global b < idiv(size(n) + 4095, 4096) {
+	for vector i = b*4096 to min(b*4096 + 4096, size(n)) {
+		y[i] = cast.U(x[i])
+		z[i] = x[i]
+	}
+}
+`},
 	{name: "shifted", text: `kernel "shifted"
 symbol n 0 9000
 param x T[n + 1] read
