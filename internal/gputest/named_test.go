@@ -56,7 +56,7 @@ func TestNamedSuite(t *testing.T) {
 	case simulated:
 		o.Slow = true
 	case "cuda":
-		parts = min(runtime.NumCPU(), 12)
+		parts = min(runtime.NumCPU(), 6) // each has memory of the GPU
 	default:
 		o.Grouped = true
 		parts = 2
