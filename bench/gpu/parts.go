@@ -32,7 +32,7 @@ var programs = []struct {
 	name, folder, file, run string
 	limit                   time.Duration
 }{
-	{"suite of devices", "internal/gputest", "gputest.test", "TestNamedSuite|TestNamedKernels", 3 * time.Minute},
+	{"suite of devices", "internal/gputest", "gputest.test", "TestNamedSuite|TestNamedKernels|TestNamedGraphs", 3 * time.Minute},
 	{"operators and gradients", ".", "sinter.test", "TestReferenceOperatorsGPU", 2 * time.Minute},
 	{"encoders", "model", "model.test", "TestReferenceBERTGPU", time.Minute},
 	{"training", "optim", "optim.test", "TestReferenceMLPGPU", time.Minute},

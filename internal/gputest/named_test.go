@@ -14,7 +14,9 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
+	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/devicetest"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // named opens the device that Variable names, by its driver: without one a test
@@ -56,7 +58,7 @@ func TestNamedSuite(t *testing.T) {
 	case simulated:
 		o.Slow = true
 	case "cuda":
-		parts = min(runtime.NumCPU(), 6) // each has memory of the GPU
+		parts = processes()
 	default:
 		o.Grouped = true
 		parts = 2
@@ -87,6 +89,39 @@ func TestNamedKernels(t *testing.T) {
 	}
 }
 
+// TestNamedGraphs compares random graphs with the referee, in as many processes as
+// the suite.
+func TestNamedGraphs(t *testing.T) {
+	open := named(t)
+	n, parts := effort.Of[uint64](4, 40, 1000, 4000), 1
+	switch kind, _, _ := strings.Cut(os.Getenv(Variable), ":"); kind {
+	case "cpu":
+	case simulated:
+		n = min(n, 200)
+	default:
+		parts = processes()
+	}
+	compare := func(part devicetest.Part) {
+		d, err := open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devicetest.RandomGraphs(t, d.(suite.Runner), n, part)
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if parts == 1 {
+		compare(devicetest.Part{})
+		return
+	}
+	devicetest.InProcesses(t, parts, compare)
+}
+
+// processes is how many make the most of a driver's compiler, which takes one
+// program at a time in each. Each has memory of the GPU.
+func processes() int { return min(runtime.NumCPU(), 6) }
+
 // TestRun is for TestNamed.
 func TestRun(t *testing.T) {
 	if os.Getenv(Variable) == "" {
@@ -102,7 +137,7 @@ func TestNamed(t *testing.T) {
 		name, tests, wants string
 		fails              bool
 	}{
-		{"simulated", "^TestRun$|^TestNamedKernels$", "on simulated", false},
+		{"simulated", "^TestRun$|^TestNamedKernels$|^TestNamedGraphs$", "on simulated", false},
 		{"cpu", "^TestRun$", "on cpu", false},
 		{"cuda:4096", "^TestRun$", `no device "cuda:4096"`, true},
 		{"cuda:4096", "^TestNamedSuite$", `no device "cuda:4096"`, true},

@@ -46,12 +46,15 @@ func (x Element) Text(d ir.DType) string {
 
 // Compare finds elements that are further from the referee's than twice the
 // bound: the referee itself may be off by one. The error is a Difference.
-func (c *Case) Compare(got [][]byte, r *Sample) error {
-	for i, o := range c.graph.Outputs {
+func (c *Case) Compare(got [][]byte, r *Sample) error { return Compare(c.graph, got, r, c.Exact) }
+
+// Compare is that for any graph; exact allows no element to be off at all.
+func Compare(g *ir.Graph, got [][]byte, r *Sample, exact bool) error {
+	for i, o := range g.Outputs {
 		d := &Difference{Output: i, DType: o.DType, Of: len(r.Want[i]) / o.DType.Size()}
 		for k := range d.Of {
 			x, y, bound := element(o.DType, got[i], k), element(o.DType, r.Want[i], k), 2*r.Bounds[i][k]
-			if x == y || !c.Exact && near(o.DType, x, y, bound) {
+			if x == y || !exact && near(o.DType, x, y, bound) {
 				continue
 			}
 			d.Wrong++
