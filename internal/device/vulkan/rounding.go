@@ -100,15 +100,9 @@ type rounded struct {
 func (b *backend) measureRounding() error {
 	o := b.options // which programs that measure are not written with
 	single, err := b.rounds("f32")
-	if err == nil && single.keeps && !single.fused {
-		o.Contracts.F32, err = b.contracts("f32")
-	}
 	var double rounded
 	if err == nil && o.Float64 {
 		double, err = b.rounds("f64")
-	}
-	if err == nil && double.keeps && !double.fused {
-		o.Contracts.F64, err = b.contracts("f64")
 	}
 	if err == nil && o.Float64 && single.keeps {
 		o.Converts, err = b.converts()
@@ -151,16 +145,6 @@ func (b *backend) rounds(dtype string) (r rounded, err error) {
 	}
 	r.exact, r.fused, r.whole, r.compares = right(2, 3), right(4), right(5, 6, 7), right(8, 9)
 	return r, nil
-}
-
-// contracts tells whether a product and a sum that may be contracted are a fused
-// multiply-add, also beside the product alone: NVIDIA's driver (580) seems to lose
-// subnormals in the function that is one.
-func (b *backend) contracts(dtype string) (bool, error) {
-	c := *b
-	c.options.Fused, c.options.Contracts = spirv.Widths{}, spirv.Widths{F32: true, F64: true}
-	r, err := c.rounds(dtype)
-	return r.fused, err
 }
 
 // converts tells whether subnormals of f32 are kept on their way to and from f64.

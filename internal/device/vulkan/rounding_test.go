@@ -10,7 +10,7 @@ import (
 // uncorrected are options of which nothing was seen to be right.
 func uncorrected(o *spirv.Options) {
 	none := spirv.Widths{}
-	o.Exact, o.Fused, o.Whole, o.Compares, o.Contracts, o.Converts, o.Divides = none, none, none, none, none, false, false
+	o.Exact, o.Fused, o.Whole, o.Compares, o.Converts, o.Divides = none, none, none, none, false, false
 }
 
 // TestRounding compares what is measured of a device, in programs for it as it is

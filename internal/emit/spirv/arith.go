@@ -52,9 +52,6 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.Root(device{b}, args[0])
 	case (op == flat.Floor || op == flat.Trunc || op == flat.Round) && !b.o.Whole.of(to):
 		return flat.Whole(device{b}, op, args[0])
-	case op == flat.FMA && !b.o.Fused.of(to) && b.o.Contracts.of(to):
-		t := b.typeOf(to) // neither is exact: they may be one
-		return value(b.result(opFAdd, t, b.result(opFMul, t, args[0].ID, args[1].ID), args[2].ID), to)
 	case op == flat.FMA && !b.o.Fused.of(to):
 		return flat.Fused(device{b}, b.o.Float64, args[0], args[1], args[2])
 	case op == flat.Abs: // of a subnormal NVIDIA's driver (580) makes 0

@@ -39,7 +39,7 @@ func (b *builder) For(from, to flat.Value, step int, unroll bool, body func(i fl
 	more := b.result(opSLessThan, b.bool(), i, to.ID)
 	hint := uint32(0)
 	switch {
-	case !b.o.Fused.F32 && !b.o.Contracts.F32: // a body with sums of products is long already
+	case !b.o.Fused.F32: // a body with sums of products is long already
 		hint = loopStays
 	case unroll:
 		hint = loopUnroll

@@ -27,9 +27,6 @@ type Options struct {
 	// width to the other it keeps subnormals. Elsewhere they are corrected.
 	Exact, Fused, Whole, Compares Widths
 	Converts                      bool
-	// Contracts says that, if not Fused, a product and a sum which may be one
-	// multiply-add were seen to be one that is right.
-	Contracts Widths
 	// Divides says that it was seen to divide integers that it knows something of
 	// as it should. Elsewhere they are hidden from its compiler.
 	Divides bool

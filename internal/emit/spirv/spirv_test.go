@@ -74,7 +74,7 @@ func assembles(t *testing.T, p *spirv.Program) error {
 // options are of devices that promise all, and nothing.
 var options = map[string]spirv.Options{
 	"all":   {Float64: true, Int8: true, Int16: true, InfNaN: both, Subnormals: both, Nearest: both, Exact: both, Fused: both, Whole: both, Compares: both, Converts: true, Divides: true},
-	"least": {Float64: true, Contracts: spirv.Widths{F64: true}},
+	"least": {Float64: true},
 }
 
 var both = spirv.Widths{F32: true, F64: true}
