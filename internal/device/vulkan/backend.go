@@ -14,15 +14,21 @@ import (
 	"github.com/sinterml/sinter/internal/emit/spirv"
 )
 
-// New opens a device. Compiled programs are kept in a cache, if not nil.
+// New opens a device. Compiled programs are kept in a cache, if not nil. A device of
+// which a result is wrong, and stays so where it should be corrected, is refused.
 func New(p *vk.Physical, kept *diskcache.Cache) (*launch.Device, error) {
-	return open(p, shapeOf(p), kept)
+	return open(p, shapeOf(p), kept, true)
 }
 
-func open(p *vk.Physical, s entry.Shape, kept *diskcache.Cache) (*launch.Device, error) {
+func open(p *vk.Physical, s entry.Shape, kept *diskcache.Cache, verify bool) (*launch.Device, error) {
 	b, err := newBackend(p, s)
 	if err != nil {
 		return nil, err
+	}
+	if verify {
+		if err := b.verify(); err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
 	}
 	return launch.New(b, launch.Options{Kind: "vulkan", Shape: s, Units: unitsOf(p), MaxGroups: min(maxGroups, p.Groups[0]), Kept: kept})
 }

@@ -30,7 +30,7 @@ func TestTimedIsLost(t *testing.T) {
 // A system's driver times kernels by its own clock.
 func TestTimedBySystem(t *testing.T) {
 	b := openBackend(t)
-	d, err := open(b.device.Physical, b.shape, nil)
+	d, err := open(b.device.Physical, b.shape, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ const (
 )
 
 // roundingKernel computes sums and products, quotients, roots, sums of products,
-// whole numbers and comparisons. TYPE is f32 or f64.
+// whole numbers, comparisons and what is chosen by them. TYPE is f32 or f64.
 const roundingKernel = `kernel "rounding"
 param x TYPE[1024] read
 param y TYPE[1024] read
@@ -48,6 +48,8 @@ param inward TYPE[1024] write
 param nearest TYPE[1024] write
 param before bool[1024] write
 param same bool[1024] write
+param least TYPE[1024] write
+param clamped TYPE[1024] write
 for global i < 1024 {
 	added[i] = z[i] + w[i]
 	scaled[i] = x[i]*y[i]
@@ -59,6 +61,8 @@ for global i < 1024 {
 	nearest[i] = round(w[i])
 	before[i] = z[i] < w[i]
 	same[i] = z[i] == w[i]
+	least[i] = min(z[i], w[i])
+	clamped[i] = min(z[i], TYPE(10))
 }
 `
 
@@ -75,13 +79,34 @@ for global i < 1024 {
 `
 
 // dividingKernel reads elements at the remainder and quotient of an even number and
-// of the next, in a loop of one turn or none, as a product of few rows finds weights
-// of a convolution. NVIDIA's driver (580) read the first of the two twice there.
+// of the next, as a product of few rows finds weights of a convolution, in a loop of
+// one turn or none too. NVIDIA's driver (580) read the first of the two twice there.
+// And it divides numbers of any size.
 const dividingKernel = `kernel "dividing"
 param x f32[1024] read
+param n u64[1024] read
+param d u64[1024] read
 param even f32[1024] write
 param odd f32[1024] write
+param first i64[1024] write
+param second i64[1024] write
+param quotient u64[1024] write
+param rest u64[1024] write
+param tenth u64[1024] write
+param down i64[1024] write
+param above i64[1024] write
+param both u64[1024] write
+param next u64[1024] write
 for global i < 1024 {
+	first[i] = mod(mod(i, 16)*2, 5)*6 + idiv(mod(i, 16)*2, 5)
+	second[i] = mod(mod(i, 16)*2 + 1, 5)*6 + idiv(mod(i, 16)*2 + 1, 5)
+	quotient[i] = idiv(n[i], d[i])
+	rest[i] = mod(n[i], d[i])
+	tenth[i] = idiv(n[i], u64(10))
+	down[i] = idiv(cast.i64(n[i]), cast.i64(d[i]))
+	above[i] = mod(cast.i64(n[i]), cast.i64(d[i]))
+	both[i] = mod(n[i], d[i])*u64(6) + idiv(n[i], d[i])
+	next[i] = mod(n[i] + u64(1), d[i])*u64(6) + idiv(n[i] + u64(1), d[i])
 	for serial turn < idiv(24 - mod(i, 16), 16) {
 		even[i] = x[mod((turn*16 + mod(i, 16))*2, 3)*6 + idiv((turn*16 + mod(i, 16))*2, 3)]
 		odd[i] = x[mod((turn*16 + mod(i, 16))*2 + 1, 3)*6 + idiv((turn*16 + mod(i, 16))*2 + 1, 3)]
@@ -92,30 +117,77 @@ for global i < 1024 {
 // rounded is what was found right of a width of floats.
 type rounded struct {
 	keeps                         bool // subnormals, in sums and products
-	exact, fused, whole, compares bool
+	exact, roots, whole, compares bool
+	fused                         bool // multiply-adds
+	fusedNormal                   bool // those without subnormals
+}
+
+// right tells whether all is, of a device that computes with widths of floats.
+func (r rounded) right() bool { return r.exact && r.roots && r.fused && r.whole && r.compares }
+
+// count is of how much of it holds.
+func (r rounded) count() (n int) {
+	for _, holds := range []bool{r.keeps, r.exact, r.roots, r.whole, r.compares, r.fused, r.fusedNormal} {
+		if holds {
+			n++
+		}
+	}
+	return n
 }
 
 // measureRounding finds out how the device rounds, what it does with subnormals,
-// and whether it divides integers: some ten milliseconds on lavapipe.
+// and whether it divides integers: some ten milliseconds on lavapipe. A device that
+// promises to keep subnormals of f16 alone is asked to, if that gives more: asked for
+// those of all widths NVIDIA's driver (580) compares and converts those of f32 too.
 func (b *backend) measureRounding() error {
-	o := b.options // which programs that measure are not written with
-	single, err := b.rounds("f32")
+	divides, err := b.divides()
+	if err != nil {
+		return err
+	}
+	o, right, err := b.measureFloats(b.options)
+	if err != nil {
+		return err
+	}
+	if f := b.device.Physical; f.F16.Subnormals && !f.F32.Subnormals && !(o.Compares.F32 && o.Converts) {
+		asked := b.options
+		asked.HalfSubnormals = true
+		asked, more, err := b.measureFloats(asked)
+		if err != nil {
+			return err
+		}
+		if more > right {
+			o = asked
+		}
+	}
+	o.Divides = divides
+	b.options = o
+	return nil
+}
+
+// measureFloats has in o what the device does right in programs of o, and how much
+// that is.
+func (b *backend) measureFloats(o spirv.Options) (_ spirv.Options, right int, err error) {
+	c := *b
+	c.options = o // not changed while it measures
+	single, err := c.rounds("f32")
 	var double rounded
 	if err == nil && o.Float64 {
-		double, err = b.rounds("f64")
+		double, err = c.rounds("f64")
 	}
 	if err == nil && o.Float64 && single.keeps {
-		o.Converts, err = b.converts()
-	}
-	if err == nil {
-		o.Divides, err = b.divides()
+		o.Converts, err = c.converts()
 	}
 	o.Exact = spirv.Widths{F32: single.exact, F64: double.exact}
+	o.Roots = spirv.Widths{F32: single.roots, F64: double.roots}
 	o.Fused = spirv.Widths{F32: single.fused, F64: double.fused}
+	o.FusedNormal = spirv.Widths{F32: single.fusedNormal, F64: double.fusedNormal}
 	o.Whole = spirv.Widths{F32: single.whole, F64: double.whole}
 	o.Compares = spirv.Widths{F32: single.compares, F64: double.compares}
-	b.options = o
-	return err
+	right = single.count() + double.count()
+	if o.Converts {
+		right++
+	}
+	return o, right, err
 }
 
 // rounds compares what the device computes with what is right. Where not even sums
@@ -131,8 +203,7 @@ func (b *backend) rounds(dtype string) (r rounded, err error) {
 		return r, err
 	}
 	const operands = 4 // before the results
-	count := samples
-	right := func(results ...int) bool {
+	right := func(count int, results ...int) bool {
 		for _, i := range results {
 			if !same(operands+i, count) {
 				return false
@@ -140,10 +211,12 @@ func (b *backend) rounds(dtype string) (r rounded, err error) {
 		}
 		return true
 	}
-	if r.keeps = right(0, 1); !r.keeps {
+	count := samples
+	if r.keeps = right(samples, 0, 1); !r.keeps {
 		count = subnormals
 	}
-	r.exact, r.fused, r.whole, r.compares = right(2, 3), right(4), right(5, 6, 7), right(8, 9)
+	r.exact, r.roots, r.fused, r.fusedNormal = right(count, 2), right(count, 3), right(count, 4), right(subnormals, 4)
+	r.whole, r.compares = right(count, 5, 6, 7), right(count, 8, 9, 10, 11)
 	return r, nil
 }
 
@@ -162,8 +235,62 @@ func (b *backend) converts() (bool, error) {
 // divides tells whether integers are divided as they should be.
 func (b *backend) divides() (bool, error) {
 	x, _, _, _ := operandsOf(4)
-	same, err := b.compare(dividingKernel, x)
-	return err == nil && same(1, samples) && same(2, samples), err
+	var n, d []byte
+	r := rand.New(rand.NewPCG(2, 3))
+	for i := range samples {
+		n = binary.LittleEndian.AppendUint64(n, r.Uint64()>>r.IntN(64))
+		d = binary.LittleEndian.AppendUint64(d, max(1, r.Uint64()>>[...]int{40, 60, r.IntN(64)}[i%3]))
+	}
+	const operands, results = 3, 11
+	same, err := b.compare(dividingKernel, x, n, d)
+	right := err == nil
+	for i := operands; right && i < operands+results; i++ {
+		right = same(i, samples)
+	}
+	return right, err
+}
+
+// verify measures once more, of programs that are corrected, what needs it.
+func (b *backend) verify() error {
+	o := b.options
+	both := func(w spirv.Widths) bool { return w.F32 && (w.F64 || !o.Float64) }
+	var wrong []string
+	if !both(o.Exact) || !both(o.Roots) || !both(o.Fused) || !both(o.Whole) || !both(o.Compares) {
+		for _, dtype := range []string{"f32", "f64"} {
+			if dtype == "f64" && !o.Float64 {
+				continue
+			}
+			switch r, err := b.rounds(dtype); {
+			case err != nil:
+				return err
+			case !r.right():
+				wrong = append(wrong, fmt.Sprintf("arithmetic of %s (%+v)", dtype, r))
+			}
+		}
+	}
+	if o.Float64 && !o.Converts {
+		right, err := b.converts()
+		if err != nil {
+			return err
+		}
+		if !right {
+			wrong = append(wrong, "conversions of floats")
+		}
+	}
+	if !o.Divides {
+		right, err := b.divides()
+		if err != nil {
+			return err
+		}
+		if !right {
+			wrong = append(wrong, "divisions of integers")
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("%s (driver %s) computes wrongly what can be corrected elsewhere: %s; update its driver",
+		b.device.Physical.Name, b.device.Physical.Driver, strings.Join(wrong, ", "))
 }
 
 // compare runs a kernel of so many samples on the device and by its meaning. same

@@ -34,7 +34,7 @@ func TestSabotage(t *testing.T) {
 				t.Fatal(err)
 			}
 			return launchtest.Fake{
-				Open:    func() (device.Device, error) { return vulkan.New(found[0], nil) },
+				Open:    func() (device.Device, error) { return vulkan.Unverified(found[0]) },
 				Started: func() int { return f.Submitted() - opening }, Live: f.Live, Close: i.Close,
 			}
 		},

@@ -46,6 +46,7 @@ func optionsFor(p *vk.Physical, s entry.Shape) spirv.Options {
 		Subnormals: spirv.Widths{F32: p.F32.Subnormals, F64: p.F64.Subnormals},
 		Nearest:    spirv.Widths{F32: p.F32.Nearest, F64: p.F64.Nearest},
 		Exact:      spirv.Widths{F32: true, F64: true},
+		Roots:      spirv.Widths{F32: true, F64: true},
 		Fused:      spirv.Widths{F32: true, F64: true},
 		Whole:      spirv.Widths{F32: true, F64: true},
 		Compares:   spirv.Widths{F32: true, F64: true},

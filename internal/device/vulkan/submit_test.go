@@ -33,7 +33,7 @@ func openKept(t testing.TB, f *vktest.Fake, kept *diskcache.Cache) *launch.Devic
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(all[0], kept)
+	d, err := open(all[0], shapeOf(all[0]), kept, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,3 +104,21 @@ func (f form) twoProduct(x, y Value) (product, rest Value) {
 	rest = f.add(f.add(rest, f.mul(xh, yl)), f.mul(xl, yh))
 	return product, f.add(rest, f.mul(xl, yl))
 }
+
+// Flushed tells whether r, x*y + z by an FMA that takes subnormals for 0 and makes
+// 0 of them, may be wrong for that. Of operands that are no subnormals normal is
+// true.
+func Flushed(m Machine, normal func(Value) bool, x, y, z, r Value) Value {
+	f := formOf(m, x.Type)
+	size := func(x Value) Value { return f.and(f.wordOf(x), f.size()) }
+	// A product with 0 leaves z.
+	exact := f.or(f.equal(size(x), f.int(0)), f.equal(size(y), f.int(0)))
+	tiny := f.lessU(size(r), f.int(1<<f.fraction))
+	wrong := f.and(tiny, f.xor(exact, f.Const(Bool, 1)))
+	for _, x := range []Value{x, y, z} {
+		if !normal(x) {
+			wrong = f.or(wrong, f.lessU(f.sub(size(x), f.int(1)), f.int(f.mask())))
+		}
+	}
+	return wrong
+}

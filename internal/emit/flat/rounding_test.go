@@ -17,7 +17,9 @@ type machine struct {
 	bits []uint64
 	fma  bool // there is one
 	// flushes says that comparisons and conversions take subnormals for 0.
-	flushes bool
+	flushes     bool
+	fusesNormal bool // fma takes subnormals for 0 and makes 0 of them
+	vars        []uint64
 }
 
 func (m *machine) value(t flat.Type, bits uint64) flat.Value {
@@ -42,11 +44,16 @@ func (m *machine) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 			a[i] = flush(x.Type, a[i])
 		}
 	}
+	if m.fusesNormal && op == flat.FMA {
+		for i, x := range args {
+			a[i] = flush(x.Type, a[i])
+		}
+	}
 	bits, err := flattest.Eval(op, args[len(args)-1].Type, to, a)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if m.flushes && op == flat.FloatToFloat {
+	if m.flushes && op == flat.FloatToFloat || m.fusesNormal && op == flat.FMA {
 		bits = flush(to, bits)
 	}
 	switch op {
@@ -116,6 +123,12 @@ func TestRounding(t *testing.T) {
 			for _, op := range []flat.Op{flat.Floor, flat.Trunc, flat.Round} {
 				check("whole", op, flat.Whole(m, op, vx), x)
 			}
+			m.fusesNormal = true
+			r := m.Op(flat.FMA, typ, vx, vy, vz)
+			if wrong := flat.Flushed(m, func(flat.Value) bool { return false }, vx, vy, vz, r); m.bits[wrong.ID] == 0 {
+				check("flushing", flat.FMA, r, x, y, z)
+			}
+			m.fusesNormal = false
 			m.fma = false
 			check("parts", flat.FMA, flat.Fused(m, false, vx, vy, vz), x, y, z)
 			check("wide", flat.FMA, flat.Fused(m, true, vx, vy, vz), x, y, z)
@@ -182,6 +195,59 @@ func TestBits(t *testing.T) {
 				convert = flat.Narrowed
 			}
 			check(flat.FloatToFloat, other, convert(m, vx), x)
+		}
+	}
+}
+
+func (m *machine) Var(t flat.Type) flat.Var {
+	m.vars = append(m.vars, 0)
+	return flat.Var{ID: uint32(len(m.vars) - 1), Type: t}
+}
+
+func (m *machine) Get(v flat.Var) flat.Value    { return m.value(v.Type, m.vars[v.ID]) }
+func (m *machine) Set(v flat.Var, x flat.Value) { m.vars[v.ID] = m.bits[x.ID] }
+
+func (m *machine) If(cond flat.Value, then func()) {
+	if m.bits[cond.ID] != 0 {
+		then()
+	}
+}
+
+func (m *machine) For(from, to flat.Value, step int, _ bool, body func(flat.Value)) {
+	for i := m.bits[from.ID]; i < m.bits[to.ID]; i += uint64(step) {
+		body(m.value(from.Type, i))
+	}
+}
+
+// TestDivided compares divisions of all sizes, on a machine that has those of 32
+// bits, with the processor's.
+func TestDivided(t *testing.T) {
+	n := 20000
+	if testing.Short() {
+		n = 2000
+	}
+	rng := rand.New(rand.NewPCG(5, 0))
+	for i := range n {
+		m := &machine{t: t, rng: rng}
+		x, y := rng.Uint64()>>rng.IntN(64), max(1, rng.Uint64()>>rng.IntN(64))
+		switch rng.IntN(5) {
+		case 0:
+			x = 1<<32 - 1 + uint64(rng.IntN(3))
+		case 1:
+			y = 1<<32 - 1 + uint64(rng.IntN(3))
+		case 2:
+			x, y = x^-uint64(rng.IntN(2)), max(1, y^-uint64(rng.IntN(2)))
+		case 3:
+			y = 1 + uint64(rng.IntN(1<<16+2))
+		}
+		op := [...]flat.Op{flat.DivS, flat.DivU, flat.RemS, flat.RemU}[i%4]
+		want, err := flattest.Eval(op, flat.I64, flat.I64, []uint64{x, y})
+		if err != nil {
+			continue // the least by -1
+		}
+		got := flat.Divided(m, op, y*uint64(rng.IntN(2)), m.value(flat.I64, x), m.value(flat.I64, y))
+		if g := m.bits[got.ID]; got.Type != flat.I64 || g != want {
+			t.Fatalf("%v of %#x and %#x: %#x, not %#x", op, x, y, g, want)
 		}
 	}
 }

@@ -48,10 +48,12 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.NarrowHalf(b, args[0])
 	case op == flat.Div && !b.o.Exact.of(to):
 		return flat.Quotient(device{b}, args[0], args[1])
-	case op == flat.Sqrt && !b.o.Exact.of(to):
+	case op == flat.Sqrt && !b.o.Roots.of(to):
 		return flat.Root(device{b}, args[0])
 	case (op == flat.Floor || op == flat.Trunc || op == flat.Round) && !b.o.Whole.of(to):
 		return flat.Whole(device{b}, op, args[0])
+	case op == flat.FMA && !b.o.Fused.of(to) && b.o.FusedNormal.of(to):
+		return b.fused(args[0], args[1], args[2])
 	case op == flat.FMA && !b.o.Fused.of(to):
 		return flat.Fused(device{b}, b.o.Float64, args[0], args[1], args[2])
 	case op == flat.Abs: // of a subnormal NVIDIA's driver (580) makes 0
@@ -62,10 +64,23 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return flat.Widened(bare{b}, args[0])
 	case op == flat.FloatToFloat && !b.o.Converts:
 		return flat.Narrowed(bare{b}, args[0])
-	case divides(op) && !b.o.Divides:
-		return b.native(op, to, b.hidden(args[0]), args[1])
+	case to == flat.I64 && divides(op) && !b.o.Divides:
+		return flat.Divided(b, op, b.known[args[1].ID], args[0], args[1])
 	}
 	return b.native(op, to, args...)
+}
+
+// fused is x*y + z of a device whose own multiply-add loses subnormals.
+func (b *builder) fused(x, y, z flat.Value) flat.Value {
+	r := b.native(flat.FMA, x.Type, x, y, z)
+	wrong := flat.Flushed(bare{b}, b.normal, x, y, z, r)
+	return b.choice(wrong, r, func() flat.Value { return flat.Fused(device{b}, b.o.Float64, x, y, z) })
+}
+
+// normal tells whether a value is a constant, and no subnormal.
+func (b *builder) normal(x flat.Value) bool {
+	bits, known := b.known[x.ID]
+	return known && (x.Type == flat.F32 && bits>>23&0xff != 0 || x.Type == flat.F64 && bits>>52&0x7ff != 0)
 }
 
 // bare has the operations as the device does them.
@@ -75,11 +90,12 @@ func (d bare) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 	return d.native(op, to, args...)
 }
 
-// device is bare, but for operations that others cannot be corrected without.
+// device is bare, but for operations that others cannot be corrected without. What
+// they multiply and add are fractions, and not subnormal.
 type device struct{ *builder }
 
 func (d device) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
-	if op == flat.FMA || op == flat.FloatToFloat || compares(op) {
+	if op == flat.FMA && !d.o.FusedNormal.of(to) || op == flat.FloatToFloat || compares(op) {
 		return d.builder.Op(op, to, args...)
 	}
 	return d.native(op, to, args...)
@@ -91,10 +107,12 @@ func divides(op flat.Op) bool {
 	return op == flat.DivS || op == flat.DivU || op == flat.RemS || op == flat.RemU
 }
 
-// confuses tells whether the device may compare two values wrongly: two floats that
-// may be subnormal or 0. What is compared with itself is looked at for NaN.
+// confuses tells whether the device may compare two values wrongly: floats that may
+// be subnormal. With a constant that is not the order is right, but NVIDIA's driver
+// (580) makes a minimum of the comparison and what it chooses, and that gives 0 for
+// a subnormal. What is compared with itself is looked at for NaN.
 func (b *builder) confuses(x, y flat.Value) bool {
-	return x.Type.IsFloat() && !b.o.Compares.of(x.Type) && x != y && !b.normal[x.ID] && !b.normal[y.ID]
+	return x.Type.IsFloat() && !b.o.Compares.of(x.Type) && x != y
 }
 
 // native is an operation as the device does it.

@@ -3,6 +3,7 @@ package spirv
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
@@ -27,7 +28,7 @@ type builder struct {
 	ended    flat.Var // of LoopsEnd: not 0 once a loop has ended before its time
 	memories []memory
 	floats   map[flat.Type]bool // that it computes with
-	normal   map[id]bool        // constants that are no subnormals, and not 0
+	known    map[id]uint64      // the bits of constants
 }
 
 // memory is an array that a kernel reaches by access chains.
@@ -42,7 +43,7 @@ type memory struct {
 }
 
 func newBuilder(m *module, o *Options, k *entry.Kernel) *builder {
-	b := &builder{module: m, o: o, entry: k.Entry, items: k.Items, floats: map[flat.Type]bool{}, normal: map[id]bool{}}
+	b := &builder{module: m, o: o, entry: k.Entry, items: k.Items, floats: map[flat.Type]bool{}, known: map[id]uint64{}}
 	if !k.Groups() {
 		b.items = cmp.Or(k.Strategy.Flat, o.Flat)
 	}
@@ -78,6 +79,10 @@ func (b *builder) end() {
 		b.mode(t, b.o.Subnormals, modeDenormPreserve, capDenormPreserve)
 		b.mode(t, b.o.InfNaN, modeSignedZeroInfNaN, capSignedZeroInfNaN)
 		b.mode(t, b.o.Nearest, modeRoundingModeRTE, capRoundingModeRTE)
+	}
+	if b.o.HalfSubnormals {
+		b.capability(capDenormPreserve)
+		b.add(inModes, opExecutionMode, b.function, modeDenormPreserve, 16)
 	}
 }
 
@@ -172,9 +177,10 @@ func (b *builder) Const(t flat.Type, bits uint64) flat.Value {
 		return b.zero(t)
 	}
 	n := b.constant(b.typeOf(t), 8*t.Size(), bits)
-	if t == flat.F32 && bits>>23&0xff != 0 || t == flat.F64 && bits>>52&0x7ff != 0 {
-		b.normal[n] = true
+	if t.Size() == 4 {
+		bits &= math.MaxUint32
 	}
+	b.known[n] = bits
 	return value(n, t)
 }
 
@@ -186,15 +192,6 @@ func (b *builder) zero(t flat.Type) flat.Value {
 		n = b.result(opUConvert, b.int(64), n)
 	}
 	return value(b.result(opBitcast, b.typeOf(t), n), t)
-}
-
-// hidden is an integer of which no compiler knows how it came about.
-func (b *builder) hidden(x flat.Value) flat.Value {
-	none := b.nothing
-	if x.Type == flat.I64 {
-		none = b.result(opUConvert, b.int(64), none)
-	}
-	return value(b.result(opIAdd, b.typeOf(x.Type), x.ID, none), x.Type)
 }
 
 func (b *builder) Var(t flat.Type) flat.Var {

@@ -61,7 +61,11 @@ func (b *builder) For(from, to flat.Value, step int, unroll bool, body func(i fl
 // watch notes a loop that has ended at i, before to. A compiler knows that this
 // cannot be: it must not see that i is meant.
 func (b *builder) watch(i, to flat.Value) {
-	at := b.hidden(i).ID
+	none := value(b.nothing, flat.I32)
+	if i.Type == flat.I64 {
+		none = value(b.result(opUConvert, b.int(64), b.nothing), flat.I64)
+	}
+	at := b.result(opIAdd, b.typeOf(i.Type), i.ID, none.ID)
 	early := b.result(opSLessThan, b.bool(), at, to.ID)
 	one := b.Op(flat.Select, flat.I32, value(early, flat.Bool), b.Const(flat.I32, 1), b.Const(flat.I32, 0))
 	b.Set(b.ended, b.Op(flat.Or, flat.I32, b.Get(b.ended), one))

@@ -21,14 +21,18 @@ type Options struct {
 	// What can be asked of floats of 32 and 64 bits: infinities, NaN and the
 	// sign of zero kept; subnormals kept; rounding to the nearest, half to even.
 	InfNaN, Subnormals, Nearest Widths
-	// Exact says that the device was seen to round quotients and roots
-	// correctly, Fused that its fma rounds once, Whole that floor, trunc and
-	// round are right, Compares that comparisons are, and Converts that from one
-	// width to the other it keeps subnormals. Elsewhere they are corrected.
-	Exact, Fused, Whole, Compares Widths
-	Converts                      bool
-	// Divides says that it was seen to divide integers that it knows something of
-	// as it should. Elsewhere they are hidden from its compiler.
+	HalfSubnormals              bool // that those of 16 bits are asked to be kept, which nothing is computed in
+	// Exact says that the device was seen to round quotients correctly, Roots
+	// roots, Fused that its fma rounds once, Whole that floor, trunc and round
+	// are right, Compares that comparisons are, and Converts that from one width
+	// to the other it keeps subnormals. Elsewhere they are corrected.
+	Exact, Roots, Fused, Whole, Compares Widths
+	Converts                             bool
+	// FusedNormal says that where neither operands nor result are subnormal fma
+	// rounds once, and that the others it takes for 0 at worst.
+	FusedNormal Widths
+	// Divides says that it was seen to divide integers of 64 bits as it should.
+	// Elsewhere they are divided by those of 32, or by hand.
 	Divides bool
 	// LoopsEnd says that the device ends loops before their time if they take
 	// long: an entry point that sees it writes 1 behind its arguments.

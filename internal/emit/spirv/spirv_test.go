@@ -73,8 +73,9 @@ func assembles(t *testing.T, p *spirv.Program) error {
 
 // options are of devices that promise all, and nothing.
 var options = map[string]spirv.Options{
-	"all":   {Float64: true, Int8: true, Int16: true, InfNaN: both, Subnormals: both, Nearest: both, Exact: both, Fused: both, Whole: both, Compares: both, Converts: true, Divides: true},
+	"all":   {Float64: true, Int8: true, Int16: true, InfNaN: both, Subnormals: both, Nearest: both, Exact: both, Roots: both, Fused: both, Whole: both, Compares: both, Converts: true, Divides: true},
 	"least": {Float64: true},
+	"gpu":   {Float64: true, HalfSubnormals: true, InfNaN: both, Nearest: both, Exact: both, FusedNormal: both, Whole: both},
 }
 
 var both = spirv.Widths{F32: true, F64: true}
