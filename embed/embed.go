@@ -33,7 +33,7 @@ type Options struct {
 	Dim         int
 	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
 	Device      *sinter.Device   // nil: the best
-	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024, on devices of kind cuda, hip and metal 16384
+	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024, on devices of kind cuda, hip and metal 8192
 	// KeptBatch has BatchTokens, if that is 0, be what RecommendBatch found earlier
 	// for this model and device, where that was faster than as many as without it.
 	// The device "cpu" keeps these.
@@ -46,8 +46,8 @@ const (
 	// Larger batches are no faster, as what lies between two kernels outgrows the
 	// caches: BenchmarkMixed is 3 % slower at 2048 tokens and 7 % at 8192.
 	cpuBatchTokens = 1024
-	// 1024 tokens are work for an eighth of a large GPU.
-	gpuBatchTokens = 16384
+	// 1024 tokens are work for an eighth of a large GPU: an H200 does most at 8192.
+	gpuBatchTokens = 8192
 )
 
 // ErrNoModel is returned by New where Options name no model.

@@ -32,7 +32,7 @@ found for the model, the device and its driver, so that it is measured once.
 
 Commands that embed many texts then run batches of that size on the device, where
 it was faster than the default by more than 2 %: 1024 tokens, on devices of kind
-cuda, hip and metal 16384. On the cpu they keep that. Vectors are the same.`,
+cuda, hip and metal 8192. On the cpu they keep that. Vectors are the same.`,
 		Example: `  sinter device batch
   sinter device batch BAAI/bge-small-en-v1.5 --device opencl --budget 60`,
 		Args: func(_ *cobra.Command, args []string) error {
