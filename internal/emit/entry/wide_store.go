@@ -44,7 +44,7 @@ func widestAt(k *loop.Kernel, body []loop.Stmt) WideStore {
 	terms, c := termsOf(first.Index)
 	for _, words := range []int{4, 2, 1} {
 		n := 4 * words / size
-		if n < 2 || n > len(body) || c%n != 0 {
+		if size > 4 || n < 2 || n > len(body) || c%n != 0 {
 			continue
 		}
 		whole := !slices.ContainsFunc(terms, func(t *loop.Expr) bool { return !loop.Multiple(t, n) })
