@@ -146,11 +146,14 @@ func TestInstructions(t *testing.T) {
 func TestTargetFor(t *testing.T) {
 	for _, c := range []struct{ major, minor, driver, want int }{
 		{7, 0, 12040, 0}, {7, 5, 12040, 75}, {8, 0, 12040, 80}, {8, 9, 12040, 80},
-		{9, 0, 12040, 90}, {9, 0, 13000, 90}, {9, 0, 12030, 80}, {9, 0, 11080, 80}, {10, 0, 12080, 80}, {12, 0, 13000, 80},
+		{9, 0, 12000, 90}, {9, 0, 12030, 90}, {9, 0, 12040, 90}, {9, 0, 13000, 90}, {9, 0, 11080, 80}, {10, 0, 12080, 80}, {12, 0, 13000, 80},
 	} {
 		target, err := ptx.TargetFor(c.major, c.minor, c.driver)
 		if err != nil != (c.want == 0) || target.SM != c.want {
 			t.Errorf("%+v: %v, %v", c, target, err)
+		}
+		if target.SM == 90 && (target.NoMixed != (c.driver < 12040) || target.Version() != map[bool]string{true: "8.0", false: "8.4"}[target.NoMixed]) {
+			t.Errorf("%+v: %+v, version %s", c, target, target.Version())
 		}
 	}
 }

@@ -13,13 +13,20 @@ type Target struct {
 	SM int
 	// NoMaps says that the driver makes no tensor maps: nothing is copied by them.
 	NoMaps bool
+	// NoMixed says that the driver takes no version of the language that has products
+	// by groups of warps of bytes with and bytes without a sign.
+	NoMixed bool
 }
 
 // oldest is the first generation that kernels are written for.
 const oldest = 75
 
-// groupsDriver is the CUDA whose drivers take version 8.4 of the language.
-const groupsDriver = 12040
+// groupsDriver is the CUDA whose drivers take version 8.0 of the language, and
+// mixedDriver that of 8.4.
+const (
+	groupsDriver = 12000
+	mixedDriver  = 12040
+)
 
 // TargetFor is what to write for a GPU of a compute capability, with a driver of
 // that CUDA, 12040 for 12.4: the oldest target that has what kernels use, as older
@@ -31,7 +38,7 @@ func TargetFor(major, minor, driver int) (Target, error) {
 	case sm < 80:
 		return Target{SM: 75}, nil
 	case sm == 90 && driver >= groupsDriver:
-		return Target{SM: 90}, nil
+		return Target{SM: 90, NoMixed: driver < mixedDriver}, nil
 	}
 	return Target{SM: 80}, nil
 }
@@ -46,8 +53,8 @@ func (t Target) String() string {
 
 // Version is that of the language which first had what kernels for t use: 6.5
 // has ldmatrix and products of f16 (CUDA 10.2), 7.0 bf16 and asynchronous copies
-// (CUDA 11.0), 8.4 products by groups of warps of bytes with and without signs
-// (CUDA 12.4; 8.0 has them of one kind of bytes).
+// (CUDA 11.0), 8.0 products by groups of warps (CUDA 12.0), but for those of bytes
+// with and bytes without a sign, which 8.4 has (CUDA 12.4).
 func (t Target) Version() string {
 	switch {
 	case t.SM < 80:
@@ -58,6 +65,9 @@ func (t Target) Version() string {
 		return "7.1"
 	case t.SM < 90:
 		return "7.8"
+	}
+	if t.NoMixed {
+		return "8.0"
 	}
 	return "8.4"
 }

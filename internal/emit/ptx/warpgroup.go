@@ -62,7 +62,8 @@ func (t Target) groups(g *template.Gemm, m matrices) bool {
 	_, okY := m.operandY(*g).deep(m.size)
 	_, rows := g.Rows.Bounds()
 	_, cols := g.Cols.Bounds()
-	return t.SM >= 90 && !m.tf32 && okX && okY && rows > groupRows/2 && cols > groupCols/2
+	mixed := m.size == 1 && m.x.DType != m.y.DType
+	return t.SM >= 90 && !m.tf32 && !(mixed && t.NoMixed) && okX && okY && rows > groupRows/2 && cols > groupCols/2
 }
 
 // warpgroup writes one product.

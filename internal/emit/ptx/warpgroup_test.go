@@ -16,6 +16,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/ptx"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // groupTarget has products by groups of warps.
@@ -75,6 +76,27 @@ func TestGroupsWhere(t *testing.T) {
 			}
 		}
 	}
+	for _, noMixed := range []bool{false, true} {
+		target := ptx.Target{SM: 90, NoMixed: noMixed}
+		for mixed, g := range map[bool]*template.Gemm{true: mixedBytes(1024), false: oneKindOfBytes(1024)} {
+			if got := target.Dynamic(target.Shape().Tiled("k", g)) > 0; got != (!mixed || !noMixed) {
+				t.Errorf("mixed %v, of a driver without them %v: by groups: %v", mixed, noMixed, got)
+			}
+		}
+	}
+}
+
+// mixedBytes is a product of bytes without signs and bytes with, as layers in INT8
+// are, with so many columns, which lie one after the other.
+func mixedBytes(cols int) *template.Gemm {
+	g := oneKindOfBytes(cols)
+	g.Y, g.Params[1].DType = loop.Load(1, ir.I8, g.Y.Args[0], nil), ir.I8
+	return g
+}
+
+func oneKindOfBytes(cols int) *template.Gemm {
+	g, _ := flattest.GemmLying(rand.New(rand.NewPCG(1, 0)), ir.U8, flattest.Sizes{Batch: 2, Rows: 5, Cols: cols, K: 1024}, false, true)
+	return g
 }
 
 // watched is a backend that counts kernels which go by groups.
@@ -205,9 +227,7 @@ func TestGroupsRegisters(t *testing.T) {
 			}
 		}
 	}
-	g, _ := flattest.GemmLying(rand.New(rand.NewPCG(1, 0)), ir.U8, flattest.Sizes{Batch: 2, Rows: 5, Cols: 1024, K: 1024}, false, true)
-	g.Y, g.Params[1].DType = loop.Load(1, ir.I8, g.Y.Args[0], nil), ir.I8
-	if k := groupTarget.Shape().Gemm("gemm_u8_i8", g); groupTarget.Dynamic(k) > 0 {
+	if k := groupTarget.Shape().Gemm("gemm_u8_i8", mixedBytes(1024)); groupTarget.Dynamic(k) > 0 {
 		kernels = append(kernels, k)
 	}
 	if len(kernels) != 11 {
