@@ -137,7 +137,8 @@ func (r rounded) count() (n int) {
 
 // measureRounding finds out how the device rounds, what it does with subnormals,
 // and whether it divides integers: some ten milliseconds on lavapipe. A device that
-// promises to keep subnormals of f16 alone is asked to, if that gives more: asked for
+// promises to keep subnormals of f16 alone is asked to, where Vulkan allows that and
+// it gives more: asked for
 // those of all widths NVIDIA's driver (580) compares and converts those of f32 too.
 func (b *backend) measureRounding() error {
 	divides, err := b.divides()
@@ -148,7 +149,7 @@ func (b *backend) measureRounding() error {
 	if err != nil {
 		return err
 	}
-	if f := b.device.Physical; f.F16.Subnormals && !f.F32.Subnormals && !(o.Compares.F32 && o.Converts) {
+	if f := b.device.Physical; f.OwnSubnormals && f.F16.Subnormals && !f.F32.Subnormals && !(o.Compares.F32 && o.Converts) {
 		asked := b.options
 		asked.HalfSubnormals = true
 		asked, more, err := b.measureFloats(asked)

@@ -27,7 +27,7 @@ var layouts = []struct {
 		"maxComputeWorkGroupInvocations maxComputeWorkGroupSize minMemoryMapAlignment minStorageBufferOffsetAlignment timestampPeriod nonCoherentAtomSize"},
 	{"VkPhysicalDeviceVulkan11Properties", vk.Properties11{}, "sType pNext deviceUUID driverUUID deviceLUID subgroupSize subgroupSupportedStages " +
 		"subgroupSupportedOperations maxMemoryAllocationSize"},
-	{"VkPhysicalDeviceVulkan12Properties", vk.Properties12{}, "sType pNext driverID driverName driverInfo conformanceVersion shaderSignedZeroInfNanPreserveFloat16"},
+	{"VkPhysicalDeviceVulkan12Properties", vk.Properties12{}, "sType pNext driverID driverName driverInfo conformanceVersion denormBehaviorIndependence shaderSignedZeroInfNanPreserveFloat16"},
 	{"VkPhysicalDeviceVulkan13Properties", vk.Properties13{}, "sType pNext minSubgroupSize maxSubgroupSize integerDotProduct4x8BitPackedSignedAccelerated maxBufferSize"},
 	{"VkPhysicalDevicePCIBusInfoPropertiesEXT", vk.PCIBusInfo{}, ""},
 	{"VkPhysicalDeviceMemoryBudgetPropertiesEXT", vk.MemoryBudget{}, ""},

@@ -50,6 +50,7 @@ type Physical struct {
 	Unified                  bool
 
 	F16, F32, F64 Float
+	OwnSubnormals bool // each may be asked for its own, whatever the others are
 	// Int8, Int16 and Int64 are arithmetic in these widths, Storage8 and
 	// Storage16 memory of them.
 	Int8, Int16, Int64, Storage8, Storage16 bool
@@ -186,6 +187,7 @@ func (p *Physical) properties(pin *runtime.Pinner) {
 	if v13.MaxBuffer > 0 {
 		p.MaxAlloc = min(p.MaxAlloc, v13.MaxBuffer)
 	}
+	p.OwnSubnormals = v12.DenormIndependence == independentAll
 	for i, f := range []*Float{&p.F16, &p.F32, &p.F64} {
 		f.Subnormals, f.InfNaN, f.Nearest = v12.Float.DenormPreserve[i] != 0, v12.Float.SignedZeroInfNaN[i] != 0, v12.Float.RoundEven[i] != 0
 	}

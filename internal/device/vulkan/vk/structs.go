@@ -162,12 +162,18 @@ type Properties12 struct {
 	DriverName  [256]byte
 	DriverInfo  [256]byte
 	Conformance [4]byte
-	_           [2]uint32
-	Float       FloatControls
-	_           [29]uint32
-	_           uint64
-	_           uint64
+	// DenormIndependence is which formats may be asked for other subnormals than the
+	// others: independentAll, or fewer.
+	DenormIndependence uint32
+	_                  uint32
+	Float              FloatControls
+	_                  [29]uint32
+	_                  uint64
+	_                  uint64
 }
+
+// independentAll: each format for itself.
+const independentAll = 1
 
 // FloatControls say what arithmetic can be asked for, for formats of 16, 32 and
 // 64 bits.
