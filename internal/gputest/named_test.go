@@ -48,29 +48,42 @@ func named(t *testing.T) func(int) (device.Device, error) {
 	return nil
 }
 
-// TestNamedSuite runs the suite of devices on it, in as many processes as make the
-// most of its driver's compiler: that of CUDA compiles one program at a time.
+// TestNamedSuite runs the suite of devices on it.
 func TestNamedSuite(t *testing.T) {
 	open := named(t)
-	o, parts := devicetest.Options{Compile: device.Options{Check: true}}, 1
-	switch kind, _, _ := strings.Cut(os.Getenv(Variable), ":"); kind {
-	case "cpu":
+	o := devicetest.Options{Compile: device.Options{Check: true}}
+	switch kind() {
+	case "cpu", "cuda":
 	case simulated:
 		o.Slow = true
-	case "cuda":
-		parts = processes()
 	default:
 		o.Grouped = true
-		parts = 2
 	}
-	if parts == 1 {
-		devicetest.Run(t, open, o)
-		return
-	}
-	devicetest.InProcesses(t, parts, func(part devicetest.Part) {
+	inProcesses(t, func(part devicetest.Part) {
 		o.Part = part
 		devicetest.Run(t, open, o)
 	})
+}
+
+// kind is that of the device that is named.
+func kind() string {
+	kind, _, _ := strings.Cut(os.Getenv(Variable), ":")
+	return kind
+}
+
+// inProcesses has as many processes run a test as make the most of the driver's
+// compiler, each a part of it. That of CUDA compiles one program at a time, others
+// have threads of their own; each process has memory of the GPU.
+func inProcesses(t *testing.T, run func(part devicetest.Part)) {
+	t.Helper()
+	switch kind() {
+	case "cpu", simulated:
+		run(devicetest.Part{})
+	case "cuda":
+		devicetest.InProcesses(t, min(runtime.NumCPU(), 6), run)
+	default:
+		devicetest.InProcesses(t, 2, run)
+	}
 }
 
 // TestNamedKernels compares single kernels with the interpreter of loops.
@@ -89,19 +102,14 @@ func TestNamedKernels(t *testing.T) {
 	}
 }
 
-// TestNamedGraphs compares random graphs with the referee, in as many processes as
-// the suite.
+// TestNamedGraphs compares random graphs with the referee.
 func TestNamedGraphs(t *testing.T) {
 	open := named(t)
-	n, parts := effort.Of[uint64](4, 40, 1000, 4000), 1
-	switch kind, _, _ := strings.Cut(os.Getenv(Variable), ":"); kind {
-	case "cpu":
-	case simulated:
+	n := effort.Of[uint64](4, 40, 1000, 4000)
+	if kind() == simulated {
 		n = min(n, 200)
-	default:
-		parts = processes()
 	}
-	compare := func(part devicetest.Part) {
+	inProcesses(t, func(part devicetest.Part) {
 		d, err := open(0)
 		if err != nil {
 			t.Fatal(err)
@@ -110,17 +118,8 @@ func TestNamedGraphs(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-	if parts == 1 {
-		compare(devicetest.Part{})
-		return
-	}
-	devicetest.InProcesses(t, parts, compare)
+	})
 }
-
-// processes is how many make the most of a driver's compiler, which takes one
-// program at a time in each. Each has memory of the GPU.
-func processes() int { return min(runtime.NumCPU(), 6) }
 
 // TestRun is for TestNamed.
 func TestRun(t *testing.T) {

@@ -172,7 +172,7 @@ func (s *partition) worthKeeping(g *group, needed map[*ir.Node]bool) bool {
 		if needed[m] || s.handedOut(m) {
 			kept = kept.Add(s.bytes(m))
 		}
-		if s.opt.Half && m.DType == ir.F32 && s.kept[m.ID] == (keptFor{KeptOperand, ir.MatMul}) {
+		if s.copied(m) && s.kept[m.ID] == (keptFor{KeptOperand, ir.MatMul}) {
 			times = maxCopied
 		}
 	}

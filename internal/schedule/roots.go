@@ -163,15 +163,19 @@ func (s *partition) roundsFirst(n *ir.Node) bool { return s.opt.Half && manyRows
 // there are instructions for matrices, products of f32 copy what lies in memory as
 // well: any weight that is computed, as from bytes and their scales, is so once.
 func (s *partition) roundedOnce(n *ir.Node) *ir.Node {
-	w, times := widened(n.In[1]), maxKept
-	if w == nil && s.opt.Half {
-		w, times = computed(n.In[1]), maxCopied
+	w := widened(n.In[1])
+	times := maxKept
+	if y := behindViews(n.In[1]); w == nil && y.Op.Pointwise() && s.copied(y) {
+		w, times = y, maxCopied
 	}
 	if w == nil || !s.opt.Unpacked || !manyRows(n) || s.origin[w.ID] != ofWeights || !s.within(s.bytes(w), times, w) {
 		return nil
 	}
 	return w
 }
+
+// copied tells whether products that read n copy it as it lies in memory.
+func (s *partition) copied(n *ir.Node) bool { return s.opt.Half && n.DType == ir.F32 }
 
 func manyRows(n *ir.Node) bool {
 	_, rows := n.Shape[len(n.Shape)-2].Bounds()
@@ -205,28 +209,22 @@ func (s *partition) shortAttention(n *ir.Node) []*ir.Node {
 	return in
 }
 
-// computed is what n is, seen through index arithmetic, where that is a pointwise
-// operation; else nil.
-func computed(n *ir.Node) *ir.Node {
-	for n.Op.Class() == ir.ClassMovement && len(n.In) == 1 && n.Op != ir.Pad {
-		n = n.In[0]
-	}
-	if n.Op.Pointwise() {
-		return n
+// widened is what n is a cast of, seen through index arithmetic; else nil.
+func widened(n *ir.Node) *ir.Node {
+	if n = behindViews(n); n.Op == ir.Cast {
+		return n.In[0]
 	}
 	return nil
 }
 
-// widened is what n is a cast of, seen through index arithmetic; else nil.
-func widened(n *ir.Node) *ir.Node {
+// behindViews is what n shows, through index arithmetic.
+func behindViews(n *ir.Node) *ir.Node {
 	for {
 		switch n.Op {
 		case ir.Reshape, ir.Permute, ir.Expand, ir.Slice, ir.Flip, ir.Window:
 			n = n.In[0]
-		case ir.Cast:
-			return n.In[0]
 		default:
-			return nil
+			return n
 		}
 	}
 }

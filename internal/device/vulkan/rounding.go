@@ -21,8 +21,9 @@ import (
 // tells. Most devices do better, so it is measured. Whole numbers are measured as
 // well: Mesa's compiler for processors (22.3), where it has AVX2 and no AVX-512,
 // has another trunc and round of f64: wrong from 2^24 on, for -0, and round for
-// halves. So is what becomes of subnormals: NVIDIA's driver (580) keeps them in
-// sums and products, as it is asked to, but takes them for 0 in comparisons.
+// halves. So is what becomes of subnormals: NVIDIA's driver (580), which
+// promises to keep those of f16 alone, keeps those of f32 in sums and products, but
+// takes them for 0 in comparisons.
 
 // samples of each operation, of which those from subnormals on have operands or
 // results that are subnormal.
@@ -138,8 +139,7 @@ func (r rounded) count() (n int) {
 // measureRounding finds out how the device rounds, what it does with subnormals,
 // and whether it divides integers: some ten milliseconds on lavapipe. A device that
 // promises to keep subnormals of f16 alone is asked to, where Vulkan allows that and
-// it gives more: asked for
-// those of all widths NVIDIA's driver (580) compares and converts those of f32 too.
+// it gives more: NVIDIA's driver (580) compares and converts those of f32 then.
 func (b *backend) measureRounding() error {
 	divides, err := b.divides()
 	if err != nil {

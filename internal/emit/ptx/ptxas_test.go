@@ -228,15 +228,8 @@ func TestRegisters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := properties.FindAllStringSubmatch(out, -1)
-			if len(all) < 20 {
-				t.Errorf("ptxas tells of %d functions", len(all))
-			}
-			for _, f := range all {
-				t.Logf("%-28s %3s registers, spills %s bytes", f[1], f[4], f[2])
-				if f[2] != "0" || f[3] != "0" {
-					t.Errorf("%s has no room for its values in registers", f[1])
-				}
+			if n := noSpills(t, out); n < 20 {
+				t.Errorf("ptxas tells of %d functions", n)
 			}
 		})
 	}
@@ -291,3 +284,17 @@ func fastKernels(t *testing.T, target ptx.Target) (program string, attention []s
 
 // attends tells whether a case is one of attention or its gradients.
 func attends(c *suite.Case) bool { return strings.HasPrefix(c.Name, "attention") }
+
+// noSpills shows the registers of the functions that the assembler tells of, of which
+// each has room for its values, and counts them.
+func noSpills(t *testing.T, out string) int {
+	t.Helper()
+	all := properties.FindAllStringSubmatch(out, -1)
+	for _, f := range all {
+		t.Logf("%-52s %3s registers, spills %s bytes", f[1], f[4], f[2])
+		if f[2] != "0" || f[3] != "0" {
+			t.Errorf("%s has no room for its values in registers", f[1])
+		}
+	}
+	return len(all)
+}
