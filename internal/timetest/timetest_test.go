@@ -38,6 +38,34 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// A function that waits for others is not at fault, one that computes is.
+func TestBusyWithin(t *testing.T) {
+	if processTime() == 0 {
+		t.Skip("this system does not say how long a process has computed")
+	}
+	limit := 100 * time.Millisecond
+	if underRace {
+		limit /= 10
+	}
+	for _, test := range []struct {
+		name   string
+		f      func()
+		errors int
+	}{
+		{"waits", func() { time.Sleep(200 * time.Millisecond) }, 0},
+		{"computes", func() {
+			for begun := processTime(); processTime()-begun < 120*time.Millisecond; {
+			}
+		}, 1},
+	} {
+		r := &recorder{TB: t}
+		BusyWithin(r, limit, test.name, test.f)
+		if len(r.errors) != test.errors {
+			t.Errorf("%s: errors %q", test.name, r.errors)
+		}
+	}
+}
+
 // One call of several that is fast is enough, and the last; none is not.
 func TestBest(t *testing.T) {
 	for _, test := range []struct{ slow, calls, errors int }{{0, 1, 0}, {4, 5, 0}, {5, 5, 1}} {
