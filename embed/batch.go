@@ -76,11 +76,16 @@ func (e *Encoder) kept(ctx context.Context) int {
 // needs many rows to have work for all of it. Devices that may be software have as
 // many as the processor.
 func usualBatch(device string) int {
-	switch kind, _, _ := strings.Cut(device, ":"); kind {
-	case "cuda", "hip", "metal":
+	if isGPU(device) {
 		return gpuBatchTokens
 	}
 	return cpuBatchTokens
+}
+
+// isGPU tells whether a device is surely one.
+func isGPU(device string) bool {
+	kind, _, _ := strings.Cut(device, ":")
+	return kind == "cuda" || kind == "hip" || kind == "metal"
 }
 
 // better is the batch of an advice for texts of so many tokens, or the default

@@ -16,6 +16,8 @@ import (
 type coalescer struct {
 	run    func(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error)
 	tokens int // of a batch, at most, unless one request has more
+	most   int // batches that run at once; 0: 1
+	ahead  int // of those of one caller
 
 	mu       sync.Mutex
 	leaders  int        // callers that run a batch
@@ -35,8 +37,16 @@ type request struct {
 	turn    chan bool // true: run the next batch, of which r is the first; false: it is done
 }
 
-// maxLeaders is how many batches run at once: one fills a few processors.
-func maxLeaders() int { return max(1, runtime.GOMAXPROCS(0)/4) }
+// batchesAtOnce is how many batches a device is given, most by all callers and ahead
+// by one: one fills a few processors, but a GPU would have nothing to do between one
+// and the next.
+func batchesAtOnce(device string) (most, ahead int) {
+	most, ahead = max(1, runtime.GOMAXPROCS(0)/4), 1
+	if isGPU(device) {
+		ahead = 2
+	}
+	return max(most, ahead), ahead
+}
 
 // do embeds texts, together with those of others where that helps.
 func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error) {
@@ -44,7 +54,7 @@ func (c *coalescer) do(ctx context.Context, texts [][]int32, tokens int) ([][]fl
 	c.mu.Lock()
 	c.waiting = append(c.waiting, r)
 	c.expected = max(0, c.expected-1)
-	if c.leaders < maxLeaders() {
+	if c.leaders < max(1, c.most) {
 		c.leaders++
 		r.lead()
 	} else {

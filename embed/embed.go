@@ -122,6 +122,7 @@ func (e *Encoder) prepare(ctx context.Context, o Options) error {
 		e.batch = usualBatch(e.program.Info().Device)
 	}
 	e.queue.run, e.queue.tokens = e.run, e.batch
+	e.queue.most, e.queue.ahead = batchesAtOnce(e.program.Info().Device)
 	return nil
 }
 
@@ -279,34 +280,7 @@ func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, er
 	}
 	e.running.RLock()
 	defer e.running.RUnlock()
-	vectors := make([][]float32, 0, len(ids))
-	target := evenly(ids, e.batch)
-	for start := 0; start < len(ids); {
-		end, tokens := start, 0
-		for end < len(ids) && (end == start || tokens < target && tokens+len(ids[end]) <= e.batch) {
-			tokens += len(ids[end])
-			end++
-		}
-		batch, err := e.queue.do(ctx, ids[start:end], tokens)
-		if err != nil {
-			return nil, fmt.Errorf("embed: texts %d to %d: %w", start, end-1, err)
-		}
-		vectors = append(vectors, batch...)
-		start = end
-	}
-	return vectors, nil
-}
-
-// evenly is the tokens at which a batch ends so that no small one is left for
-// the end, where each may have limit.
-func evenly(ids [][]int32, limit int) int {
-	total := 0
-	for _, t := range ids {
-		total += len(t)
-	}
-	total = max(1, total)
-	batches := (total-1)/limit + 1
-	return (total-1)/batches + 1
+	return e.queue.all(ctx, split(ids, e.batch))
 }
 
 func (e *Encoder) check(ctx context.Context) error {
