@@ -1,6 +1,8 @@
 package flat
 
 import (
+	"math/bits"
+
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -88,7 +90,14 @@ func (w *writer) sequences(b Attender, r *QueryRows, first, last, group Value) {
 	offset := func(param int, at Value) Value {
 		return w.Op(ExtendS, I64, w.Load(w.params[param], at, Value{}))
 	}
-	w.For(w.int(0), w.size(r.Batch), 1, false, func(seq Value) {
+	// Offsets ascend. To look at all of them would take longer than the tile where
+	// texts are short and many.
+	row := func(seq Value) Value { return w.mul(offset(r.QOffsets, seq), group) }
+	found := w.search(r.Batch,
+		func(seq Value) Value { return w.not(w.Op(Less, Bool, first, row(seq))) },
+		func(seq Value) Value { return w.Op(Less, Bool, row(seq), last) })
+	behind := w.least(w.add(found[1], w.int(1)), w.size(r.Batch))
+	w.For(found[0], behind, 1, false, func(seq Value) {
 		next := w.add(seq, w.int(1))
 		q0, q1 := offset(r.QOffsets, seq), offset(r.QOffsets, next)
 		k0, k1 := offset(r.KOffsets, seq), offset(r.KOffsets, next)
@@ -103,6 +112,33 @@ func (w *writer) sequences(b Attender, r *QueryRows, first, last, group Value) {
 			b.Attend(&part)
 		})
 	})
+}
+
+// search counts the numbers from 1 to n, below 1<<31, that fulfil each condition: the
+// first so many do.
+func (w *writer) search(n ir.Dim, conditions ...func(x Value) Value) (found []Value) {
+	_, most := n.Bounds()
+	steps, all := min(bits.Len64(uint64(most)), 31), w.size(n)
+	var count []Var
+	for i := range conditions {
+		count = append(count, w.Var(I64))
+		w.Set(count[i], w.int(0))
+	}
+	w.For(w.int(0), w.int(uint64(steps)), 1, false, func(i Value) {
+		step := w.Op(ShrU, I64, w.int(1<<steps>>1), i)
+		w.If(w.not(w.Op(Less, Bool, all, step)), func() {
+			for c, fulfils := range conditions {
+				x := w.add(w.Get(count[c]), step)
+				within := w.not(w.Op(Less, Bool, all, x))
+				more := w.Op(And, Bool, within, fulfils(w.least(x, all)))
+				w.Set(count[c], w.pick(more, x, w.Get(count[c])))
+			}
+		})
+	})
+	for _, c := range count {
+		found = append(found, w.Get(c))
+	}
+	return found
 }
 
 // Query is the query of row f, Head its head.

@@ -15,12 +15,15 @@ import (
 // FlashAttention-2 (arXiv:2307.08691): a warp has 16 rows of a tile, whose
 // queries, running sums and scores stay in its registers while blocks of keys and
 // values pass by in shared memory. Scores come out of one product as the operand
-// of the next takes them. While scores are computed the block's values are on
-// their way, while values are added up, the next keys.
+// of the next takes them. Where shared memory has two blocks, one is on its way while
+// the other is multiplied; else while scores are computed the block's values are on
+// their way, and while values are added up, the next keys.
 const (
 	attendRows  = 16 // of a warp
 	attendKeys  = 64 // of a block: the greatest score is looked at once for each
 	attendWidth = 128
+	// attendShort is the widest head for which threads do with half of their registers.
+	attendShort = 80
 )
 
 // attends lists the tiles of an attention on units for matrices: all have the
@@ -62,6 +65,7 @@ type attend struct {
 	item, lane  string // b32
 	warp        string
 	near        string // address of shared memory: keys, then values; queries, results
+	here        string // address of the keys and values that are multiplied
 	kLen        string // b32
 	rowOf       [2]rowRange
 	first, last rowRange // of the warp
@@ -82,7 +86,6 @@ type rowRange struct{ from, to string }
 func (b *builder) Attend(r *flat.QueryRows) {
 	a := &attend{builder: b, QueryRows: r, bare: r.Bare()}
 	a.half = a.bare.Q.DType
-	b.rolled = true
 	a.rows, a.items = b.kernel.Tile.Rows, b.kernel.Items
 	a.item = b.name(b.Item())
 	a.lane, a.warp = b.op(words, "and.b32", a.item, "31"), b.op(words, "shr.u32", a.item, "5")
@@ -90,12 +93,18 @@ func (b *builder) Attend(r *flat.QueryRows) {
 		b.attended = b.array(a.bytes(), matrixAlign)
 	}
 	a.near = b.op(words, "mov.u32", b.attended)
+	a.here = b.op(words, "mov.u32", a.near)
 	a.kLen = b.op(words, "cvt.u32.u64", b.register(r.KLen))
 	a.factors()
 	a.ranges()
-	a.queries()
-	a.begin()
-	a.blocks()
+	a.line("bar.sync 0") // what was before this has left shared memory
+	if a.ahead() {
+		a.blocksAhead()
+	} else {
+		a.queries(a.near)
+		a.begin()
+		a.blocks()
+	}
 	a.finish()
 }
 
@@ -106,9 +115,25 @@ func rowBytes(width int) int { return 2*width + 16 }
 // valuesAt is where values lie behind the keys.
 func (a *attend) valuesAt() int { return attendKeys * rowBytes(a.Width) }
 
+// blockBytes are those of a block of keys and values, twoBlocks those of two of
+// which the second comes when queries have left its place.
+func (a *attend) blockBytes() int { return a.valuesAt() + attendKeys*rowBytes(a.VWidth) }
+
+func (a *attend) twoBlocks() int { return a.blockBytes() + max(a.blockBytes(), a.queryBytes()) }
+
+func (a *attend) queryBytes() int { return a.rows * rowBytes(a.Width) }
+
+// ahead tells whether there is room for two. Before 8.0 nothing is copied
+// while something else is done.
+func (a *attend) ahead() bool { return a.target.SM >= 80 && a.twoBlocks() <= sharedBytes }
+
 // bytes is the shared memory that is needed at a time.
 func (a *attend) bytes() int {
-	return max(a.valuesAt()+attendKeys*rowBytes(a.VWidth), a.rows*rowBytes(a.Width), a.items/32*8*4*a.resultRow())
+	results := a.items / 32 * 8 * 4 * a.resultRow()
+	if a.ahead() {
+		return max(a.twoBlocks(), results)
+	}
+	return max(a.blockBytes(), a.queryBytes(), results)
 }
 
 // row is the row of the tile part that stands at a position of the tile; those
@@ -172,35 +197,93 @@ func (a *attend) begin() {
 	}
 }
 
+// seenBlocks is where the keys that rows of the tile see begin, at a whole block, and
+// end.
+func (a *attend) seenBlocks() (at, end string) {
+	last := a.Op(flat.Sub, flat.I64, a.To, a.Const(flat.I64, 1))
+	begin := a.op(words, "and.b32", a.seen(a.From).from, fmt.Sprint(-attendKeys))
+	return begin, a.seen(last).to
+}
+
 // blocks goes through the keys that rows of the tile see.
 func (a *attend) blocks() {
-	last := a.Op(flat.Sub, flat.I64, a.To, a.Const(flat.I64, 1))
-	begin, end := a.seen(a.From), a.seen(last)
-	at := a.op(words, "and.b32", begin.from, fmt.Sprint(-attendKeys))
+	at, end := a.seenBlocks()
 	k, v := a.passing(a.bare.K, a.bare.PlainK, a.Width, 0), a.passing(a.bare.V, a.bare.PlainV, a.VWidth, a.valuesAt())
 	top, done, next := a.label(), a.label(), a.label()
 	a.line("bar.sync 0") // queries have left shared memory
-	a.line("@%s bra %s", a.op(predicates, "setp.ge.s32", at, end.to), done)
+	a.line("@%s bra %s", a.op(predicates, "setp.ge.s32", at, end), done)
 	k.start(at)
 	v.start(at)
-	k.bring(at)
+	k.bring(at, a.near)
 	a.top(top)
 	a.arrived() // keys are there, and values have been added up
-	v.bring(at)
+	v.bring(at, a.near)
 	behind := a.op(words, "add.u32", at, fmt.Sprint(attendKeys))
-	some := a.op(predicates, "setp.lt.s32", at, a.last.to)
-	some = a.op(predicates, "and.pred", some, a.op(predicates, "setp.lt.s32", a.first.from, behind))
-	active := a.value(flat.Bool, some)
+	active := a.active(at, behind)
 	a.If(active, a.multiplyKeys)
 	a.arrived() // values are there, and keys have been multiplied
-	more := a.op(predicates, "setp.lt.s32", behind, end.to)
+	more := a.op(predicates, "setp.lt.s32", behind, end)
 	a.line("@!%s bra %s", more, next)
-	k.bring(behind)
+	k.bring(behind, a.near)
 	a.mark(next)
 	a.If(active, func() { a.addBlock(at, behind) })
 	a.line("mov.u32 %s, %s", at, behind)
 	a.line("@%s bra %s", more, top)
 	a.mark(done)
+}
+
+// blocksAhead is that with two blocks in shared memory, and the queries first.
+func (a *attend) blocksAhead() {
+	at, end := a.seenBlocks()
+	both := []*passing{a.passing(a.bare.K, a.bare.PlainK, a.Width, 0), a.passing(a.bare.V, a.bare.PlainV, a.VWidth, a.valuesAt())}
+	some := a.op(predicates, "setp.lt.s32", at, end)
+	other := a.op(words, "add.u32", a.near, fmt.Sprint(a.blockBytes()))
+	bring := func(at, block string) {
+		a.If(a.value(flat.Bool, a.op(predicates, "setp.lt.s32", at, end)), func() {
+			for _, p := range both {
+				p.bring(at, block)
+			}
+		})
+		a.line("cp.async.commit_group") // of none, too: they are counted
+	}
+	for _, p := range both {
+		p.start(at)
+	}
+	bring(at, a.near)
+	a.queries(other)
+	a.begin()
+	top, done := a.label(), a.label()
+	a.line("bar.sync 0") // queries have left shared memory
+	behind := a.op(words, "add.u32", at, fmt.Sprint(attendKeys))
+	bring(behind, other)
+	a.line("@!%s bra %s", some, done)
+	a.top(top)
+	a.line("cp.async.wait_group 1") // all but those behind
+	a.line("bar.sync 0")
+	a.If(a.active(at, behind), func() {
+		a.multiplyKeys()
+		a.addBlock(at, behind)
+	})
+	a.line("bar.sync 0") // both have been multiplied
+	a.line("mov.u32 %s, %s", at, behind)
+	a.line("add.u32 %s, %s, %d", behind, behind, attendKeys)
+	bring(behind, a.here)
+	a.exchange(a.here, other)
+	a.line("@%s bra %s", a.op(predicates, "setp.lt.s32", at, end), top)
+	a.mark(done)
+}
+
+// exchange has two registers hold what the other held.
+func (a *attend) exchange(x, y string) {
+	was := a.op(words, "mov.u32", x)
+	a.line("mov.u32 %s, %s", x, y)
+	a.line("mov.u32 %s, %s", y, was)
+}
+
+// active is the predicate that rows of the warp see keys of a block.
+func (a *attend) active(at, behind string) flat.Value {
+	some := a.op(predicates, "setp.lt.s32", at, a.last.to)
+	return a.value(flat.Bool, a.op(predicates, "and.pred", some, a.op(predicates, "setp.lt.s32", a.first.from, behind)))
 }
 
 // arrived waits for copies, those of others too.

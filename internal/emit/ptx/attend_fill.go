@@ -35,9 +35,9 @@ func (a *attend) lies(plain func() (template.PlainRows, bool), keys bool) (l lyi
 	return l, true
 }
 
-// queries brings those of the tile into registers, by way of shared memory.
-func (a *attend) queries() {
-	a.line("bar.sync 0") // what was before this has left shared memory
+// queries brings those of the tile into registers, by way of shared memory at an
+// address.
+func (a *attend) queries(near string) {
 	l, ok := a.lies(a.bare.PlainQ, false)
 	if ok {
 		done, slow := a.label(), a.label()
@@ -50,30 +50,30 @@ func (a *attend) queries() {
 			at = a.op(longs, "add.u64", at, a.op(longs, "mul.wide.u32", place, "16"))
 			r := []string{a.reg(words), a.reg(words), a.reg(words), a.reg(words)}
 			a.line("ld.global.nc.v4.b32 {%s, %s, %s, %s}, [%s]", r[0], r[1], r[2], r[3], at)
-			to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(a.Width)), a.op(words, "mad.lo.u32", place, "16", a.near))
+			to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(a.Width)), a.op(words, "mad.lo.u32", place, "16", near))
 			a.line("st.shared.v4.b32 [%s], {%s, %s, %s, %s}", to, r[0], r[1], r[2], r[3])
 		})
 		a.line("bra %s", done)
 		a.mark(slow)
-		a.slowQueries()
+		a.slowQueries(near)
 		a.mark(done)
 	} else {
-		a.slowQueries()
+		a.slowQueries(near)
 	}
 	a.line("bar.sync 0")
-	mine := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(attendRows*rowBytes(a.Width)), a.near)
+	mine := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(attendRows*rowBytes(a.Width)), near)
 	mine = a.matrixRow(mine, rowBytes(a.Width), true)
 	for k := range a.Width / 16 {
 		a.q = append(a.q, a.matrix4("", mine, 32*k))
 	}
 }
 
-func (a *attend) slowQueries() {
+func (a *attend) slowQueries(near string) {
 	a.spread(a.rows*a.Width, func(n string) {
 		row, lane := a.split(n, a.Width)
 		f := a.row(row)
 		x := a.Element(a.bare.Q, false, a.Query(f), a.Head(f), a.value(flat.I64, a.op(longs, "cvt.u64.u32", lane)))
-		to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(a.Width)), a.op(words, "mad.lo.u32", lane, "2", a.near))
+		to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(a.Width)), a.op(words, "mad.lo.u32", lane, "2", near))
 		a.line("st.shared.u16 [%s], %s", to, a.name(x))
 	})
 }
@@ -96,20 +96,20 @@ func (a *attend) split(x string, n int) (high, low string) {
 type passing struct {
 	*attend
 	lying
-	plain bool
-	e     *loop.Expr
-	width int
-	near  string // where the first copy of the thread belongs
-	row   string // of the block, b32
-	mine  string // the predicate that the thread has copies
-	next  string // address of the first copy, b64
-	step  string // bytes from copy to copy, b64
-	apart int    // rows from copy to copy
+	plain  bool
+	e      *loop.Expr
+	width  int
+	behind int    // where they begin in a block of both
+	place  string // where in them the first copy of the thread belongs
+	row    string // of the block, b32
+	mine   string // the predicate that the thread has copies
+	next   string // address of the first copy, b64
+	step   string // bytes from copy to copy, b64
+	apart  int    // rows from copy to copy
 }
 
 func (a *attend) passing(e *loop.Expr, plain func() (template.PlainRows, bool), width, behind int) *passing {
-	p := &passing{attend: a, e: e, width: width}
-	p.near = a.op(words, "add.u32", a.near, fmt.Sprint(behind))
+	p := &passing{attend: a, e: e, width: width, behind: behind}
 	p.lying, p.plain = a.lies(plain, true)
 	return p
 }
@@ -132,53 +132,51 @@ func (p *passing) start(at string) {
 	p.next = a.op(longs, "mad.lo.u64", from, p.lying.row, head)
 	p.next = a.op(longs, "add.u64", p.next, a.op(longs, "mul.wide.u32", place, "16"))
 	p.step = a.op(longs, "mul.lo.u64", p.lying.row, fmt.Sprint(min(p.apart, attendKeys)))
-	p.near = a.op(words, "mad.lo.u32", p.row, fmt.Sprint(rowBytes(p.width)), a.op(words, "mad.lo.u32", place, "16", p.near))
+	p.place = a.op(words, "mad.lo.u32", p.row, fmt.Sprint(rowBytes(p.width)), a.op(words, "shl.b32", place, "4"))
 }
 
-// bring begins to bring the block from key at on. Behind the last key it is 0.
-func (p *passing) bring(at string) {
+// bring begins to bring what is from key at on into a block of both. Behind the last
+// key it is 0.
+func (p *passing) bring(at, block string) {
+	a := p.attend
+	base := a.op(words, "add.u32", block, fmt.Sprint(p.behind))
 	if !p.plain {
-		p.slow(at)
+		p.slow(at, base)
 		return
 	}
-	a := p.attend
 	done, slow := a.label(), a.label()
 	a.line("@!%s bra %s", p.whole, slow)
-	key := a.op(words, "add.u32", at, p.row)
+	key, near := a.op(words, "add.u32", at, p.row), a.op(words, "add.u32", base, p.place)
 	for i := range max(1, attendKeys/p.apart) {
 		valid := a.op(predicates, "setp.lt.s32", a.op(words, "add.u32", key, fmt.Sprint(i*p.apart)), a.kLen)
-		to := i * p.apart * rowBytes(p.width)
+		to := fmt.Sprintf("[%s+%d]", near, i*p.apart*rowBytes(p.width))
 		if a.target.SM < 80 {
 			p.copy(valid, to)
 			continue
 		}
 		n := a.op(words, "selp.b32", "16", "0", valid)
-		a.line("@%s cp.async.cg.shared.global [%s+%d], [%s], 16, %s", p.mine, p.near, to, p.next, n)
+		a.line("@%s cp.async.cg.shared.global %s, [%s], 16, %s", p.mine, to, p.next, n)
 		a.line("add.u64 %s, %s, %s", p.next, p.next, p.step)
 	}
 	a.line("bra %s", done)
 	a.mark(slow)
-	p.slow(at)
+	p.slow(at, base)
 	a.mark(done)
 }
 
 // copy copies 16 bytes by way of registers, 0 where there are none.
-func (p *passing) copy(valid string, to int) {
+func (p *passing) copy(valid, to string) {
 	a := p.attend
 	r := []string{a.copied(flat.I32, "0"), a.copied(flat.I32, "0"), a.copied(flat.I32, "0"), a.copied(flat.I32, "0")}
 	list := strings.Join(r, ", ")
 	a.line("@%s ld.global.nc.v4.b32 {%s}, [%s]", a.op(predicates, "and.pred", valid, p.mine), list, p.next)
-	a.line("@%s st.shared.v4.b32 [%s+%d], {%s}", p.mine, p.near, to, list)
+	a.line("@%s st.shared.v4.b32 %s, {%s}", p.mine, to, list)
 	a.line("add.u64 %s, %s, %s", p.next, p.next, p.step)
 }
 
 // slow brings elements one by one.
-func (p *passing) slow(at string) {
+func (p *passing) slow(at, base string) {
 	a := p.attend
-	near := a.near
-	if p.e == a.bare.V {
-		near = a.op(words, "add.u32", near, fmt.Sprint(a.valuesAt()))
-	}
 	a.spread(attendKeys*p.width, func(n string) {
 		row, lane := a.split(n, p.width)
 		key := a.op(words, "add.u32", at, row)
@@ -187,7 +185,7 @@ func (p *passing) slow(at string) {
 			wide := func(r string) flat.Value { return a.value(flat.I64, a.op(longs, "cvt.u64.u32", r)) }
 			a.assign(flat.I32, x, a.name(a.Element(p.e, true, wide(key), a.KVHead, wide(lane))))
 		})
-		to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(p.width)), a.op(words, "mad.lo.u32", lane, "2", near))
+		to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(p.width)), a.op(words, "mad.lo.u32", lane, "2", base))
 		a.line("st.shared.u16 [%s], %s", to, x)
 	})
 }

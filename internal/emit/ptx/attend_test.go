@@ -32,6 +32,7 @@ type attendCase struct {
 	sizes          []ir.Env
 	keys, values   suite.Fill // of queries and keys, and of values
 	moved          int        // elements that rows of keys lie apart beyond their widths
+	lengths        []int      // of sequences, over and over; nil: random
 }
 
 func (c attendCase) String() string {
@@ -72,7 +73,7 @@ func (c attendCase) node(b *suite.Builder) *ir.Node {
 	mask := ir.Shape{ir.N(2), ir.N(1), q, k}
 	if c.attr.Ragged {
 		in = []*ir.Node{c.operand(b, c.keys, q, ir.N(c.heads), ir.N(c.width)), c.operand(b, c.keys, k, ir.N(c.kvHeads), ir.N(c.width)),
-			c.operand(b, c.values, k, ir.N(c.kvHeads), ir.N(c.vWidth)), b.Input(ir.I32, suite.Offsets(q), batch.Plus(1)), b.Input(ir.I32, suite.Offsets(k), batch.Plus(1))}
+			c.operand(b, c.values, k, ir.N(c.kvHeads), ir.N(c.vWidth)), b.Input(ir.I32, c.offsets(q), batch.Plus(1)), b.Input(ir.I32, c.offsets(k), batch.Plus(1))}
 		mask = ir.Shape{ir.N(1), ir.N(c.heads), ir.N(200), ir.N(200)}
 	} else {
 		in = []*ir.Node{c.operand(b, c.keys, ir.N(2), ir.N(c.heads), q, ir.N(c.width)),
@@ -85,9 +86,49 @@ func (c attendCase) node(b *suite.Builder) *ir.Node {
 	return b.Add(ir.Attention, ir.Attr{Attention: &c.attr, TF32: c.dtype == ir.F32 && c.half == ir.F16}, in...)
 }
 
+// offsets are those of sequences with so many rows in all.
+func (c attendCase) offsets(rows ir.Dim) suite.Fill {
+	if c.lengths == nil {
+		return suite.Offsets(rows)
+	}
+	return func(_ *rand.Rand, _ ir.DType, n int, _ ir.Env) []uint64 {
+		all := make([]uint64, n)
+		for i := range n - 1 {
+			all[i+1] = all[i] + uint64(c.lengths[i%len(c.lengths)])
+		}
+		return all
+	}
+}
+
+// TestAttendsSequences has tiles begin and end at, before and behind sequences of all
+// places, the first and the last of many, with and without rows.
+func TestAttendsSequences(t *testing.T) {
+	for _, lengths := range [][]int{{2, 0, 3, 1}, {0, 0, 64}, {16, 16, 32}, {0, 1, 0}, {63, 1}, {65}} {
+		for i, heads := range []int{1, 3} {
+			c := attendCase{attr: ir.AttentionAttr{Scale: 0.3, Ragged: true}, dtype: ir.BF16, half: ir.BF16, width: 16, vWidth: 16, heads: 3, kvHeads: 3 / heads, keys: suite.Ordinary, values: suite.Ordinary, lengths: lengths}
+			for _, batch := range []int{1, 2, 7, 31, 32, 33, 64} {
+				rows := 0
+				for n := range batch {
+					rows += lengths[n%len(lengths)]
+				}
+				if rows <= 400 {
+					c.sizes = append(c.sizes, ir.Env{"Q": rows, "K": rows, "B": batch})
+				}
+			}
+			d, err := launch.New(&backend{target: targets[1+i]}, launch.Options{Kind: "ptx", Shape: targets[1+i].Shape(), Units: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.suiteCase().Run(t.Context(), d, device.Options{Check: true}); err != nil {
+				t.Errorf("sequences of %v: %v", lengths, err)
+			}
+		}
+	}
+}
+
 var (
 	denseSizes  = []ir.Env{{"Q": 5, "K": 7}, {"Q": 0, "K": 3}, {"Q": 3, "K": 0}, {"Q": 1, "K": 70}, {"Q": 70, "K": 65}, {"Q": 130, "K": 129}}
-	raggedSizes = []ir.Env{{"Q": 5, "K": 7, "B": 2}, {"Q": 0, "K": 0, "B": 0}, {"Q": 0, "K": 3, "B": 1}, {"Q": 3, "K": 0, "B": 2}, {"Q": 150, "K": 190, "B": 4}}
+	raggedSizes = []ir.Env{{"Q": 5, "K": 7, "B": 2}, {"Q": 0, "K": 0, "B": 0}, {"Q": 0, "K": 3, "B": 1}, {"Q": 3, "K": 0, "B": 2}, {"Q": 150, "K": 190, "B": 4}, {"Q": 70, "K": 90, "B": 33}, {"Q": 64, "K": 64, "B": 64}}
 )
 
 // odd is ordinary numbers, but for one in so many that is infinite, NaN, large or
@@ -410,7 +451,7 @@ func TestAttendsFarScores(t *testing.T) {
 
 // TestAttendInstructions counts what a block of 64 keys takes: 64 products of
 // scores, as many of values and 4 of totals for heads of 128, and no more than 11
-// operations of floats a score.
+// operations of floats a score; and 3 for each result.
 func TestAttendInstructions(t *testing.T) {
 	a, _ := flattest.Attention(rand.New(rand.NewPCG(1, 0)), ir.BF16, flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 1, Keys: 1, Width: 128}, ir.AttentionAttr{Scale: 0.1})
 	a.Sums = nil
@@ -419,7 +460,7 @@ func TestAttendInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 132, "ldmatrix.sync": 64 + 8, "cvt.rn.bf16x2": 16, "cp.async.cg": 12, "fma.rn.f32": 9*32 + 2*9} {
+	for name, want := range map[string]int{"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": 132, "ldmatrix.sync": 64 + 8, "cvt.rn.bf16x2": 16, "cp.async.cg": 12, "fma.rn.f32": 9*32 + 2*9 + 3*64} {
 		if n := strings.Count(p.Source, name); n != want {
 			t.Errorf("%d instructions %s, not %d", n, name, want)
 		}

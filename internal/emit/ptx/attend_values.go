@@ -15,7 +15,7 @@ func (a *attend) ones() string {
 
 // valueRow is what a lane names to ldmatrix of a block of values.
 func (a *attend) valueRow() string {
-	return a.matrixRow(a.op(words, "add.u32", a.near, fmt.Sprint(a.valuesAt())), rowBytes(a.VWidth), true)
+	return a.matrixRow(a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt())), rowBytes(a.VWidth), true)
 }
 
 // values loads 16 keys, the i-th, of 16 lanes, the j-th.
@@ -52,7 +52,7 @@ func (a *attend) finite() string {
 		exponent, lowest = "0x7c007c00", "0x04000400"
 	}
 	found := a.op(words, "mov.b32", "0")
-	row := a.op(words, "add.u32", a.near, fmt.Sprint(a.valuesAt()))
+	row := a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt()))
 	row = a.op(words, "mad.lo.u32", a.lane, fmt.Sprint(2*rowBytes(a.VWidth)), row)
 	for half := range 2 {
 		at := a.op(words, "add.u32", row, fmt.Sprint(half*rowBytes(a.VWidth)))
@@ -178,7 +178,7 @@ func (a *attend) oneKey(k string) (masks [2]string) {
 }
 
 // resultRow is elements from row to row of results in shared memory: so many that
-// the lanes of a warp write to banks of their own. Behind a row's lies its total.
+// the lanes of a warp write to banks of their own.
 func (a *attend) resultRow() int { return a.VWidth + 8 }
 
 // finish divides sums and hands results over, lanes side by side taking those
@@ -186,40 +186,62 @@ func (a *attend) resultRow() int { return a.VWidth + 8 }
 func (a *attend) finish() {
 	a.logsumexps()
 	own := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(8*4*a.resultRow()), a.near)
-	quad := a.op(words, "and.b32", a.lane, "3")
-	mine := a.op(words, "mad.lo.u32", a.op(words, "shr.u32", a.lane, "2"), fmt.Sprint(4*a.resultRow()), own)
-	leads := a.op(predicates, "setp.eq.u32", quad, "0")
-	to := a.op(words, "mad.lo.u32", quad, "8", mine)
-	first := a.op(words, "mul.lo.u32", a.warp, fmt.Sprint(attendRows))
-	across := (a.VWidth + 31) / 32
+	to := a.op(words, "mad.lo.u32", a.op(words, "shr.u32", a.lane, "2"), fmt.Sprint(4*a.resultRow()), own)
+	to = a.op(words, "mad.lo.u32", a.op(words, "and.b32", a.lane, "3"), "8", to)
+	first := a.op(longs, "cvt.u64.u32", a.op(words, "mul.lo.u32", a.warp, fmt.Sprint(attendRows)))
+	begin := a.Op(flat.Add, flat.I64, a.From, a.value(flat.I64, first))
+	rows := a.op(longs, "min.s64", a.register(a.Op(flat.Sub, flat.I64, a.To, begin)), fmt.Sprint(attendRows))
+	left := a.op(words, "cvt.u32.u64", rows)
 	for r := range 2 {
 		a.line("bar.sync 0")
-		for j, s := range a.sum {
-			a.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, 32*j, s[2*r], s[2*r+1])
-		}
-		a.line("@%s st.shared.f32 [%s+%d], %s", leads, mine, 4*a.VWidth, a.total[2*r])
+		a.divided(r, to)
 		a.line("bar.sync 0")
-		a.For(a.Const(flat.I32, 0), a.Const(flat.I32, uint64(8*across)), 1, false, func(n flat.Value) {
-			row, part := a.split(a.name(n), across)
-			lane := a.op(words, "mad.lo.u32", part, "32", a.lane)
-			tile := a.op(words, "add.u32", a.op(words, "add.u32", first, fmt.Sprint(8*r)), row)
-			f := a.Op(flat.Add, flat.I64, a.From, a.value(flat.I64, a.op(longs, "cvt.u64.u32", tile)))
-			inside := a.Op(flat.Less, flat.Bool, f, a.To)
-			if a.VWidth%32 != 0 {
-				inside = a.Op(flat.And, flat.Bool, inside, a.value(flat.Bool, a.op(predicates, "setp.lt.u32", lane, fmt.Sprint(a.VWidth))))
+		here := a.Op(flat.Add, flat.I64, begin, a.Const(flat.I64, uint64(8*r)))
+		end := a.op(words, "min.s32", a.op(words, "sub.u32", left, fmt.Sprint(8*r)), "8")
+		for part := 0; part < a.VWidth; part += 32 {
+			lane := a.op(words, "add.u32", a.lane, fmt.Sprint(part))
+			from := a.op(words, "mad.lo.u32", lane, "4", own)
+			hand := func() {
+				a.inBatches("0", end, 1, []int{8, 1}, func(row string) {
+					f := a.Op(flat.Add, flat.I64, here, a.value(flat.I64, a.op(longs, "cvt.u64.u32", row)))
+					x := a.op(singles, "ld.shared.f32", "["+a.op(words, "mad.lo.u32", row, fmt.Sprint(4*a.resultRow()), from)+"]")
+					a.Finish(f, a.value(flat.I64, a.op(longs, "cvt.u64.u32", lane)), a.value(flat.F32, x))
+				})
 			}
-			a.If(inside, func() {
-				from := a.op(words, "mad.lo.u32", row, fmt.Sprint(4*a.resultRow()), own)
-				total := a.op(singles, "ld.shared.f32", fmt.Sprintf("[%s+%d]", from, 4*a.VWidth))
-				x := a.op(singles, "ld.shared.f32", "["+a.op(words, "mad.lo.u32", lane, "4", from)+"]")
-				none := a.op(predicates, "setp.eq.f32", total, constant(0))
-				// A weight of 0 may have made a sum of -0 one of 0, depending on the tile.
-				x = a.op(singles, "div.rn.f32", a.op(singles, "add.rn.f32", x, constant(0)), total)
-				x = a.op(singles, "selp.f32", constant(0), x, none)
-				a.Finish(f, a.value(flat.I64, a.op(longs, "cvt.u64.u32", lane)), a.value(flat.F32, x))
-			})
-		})
+			if part+32 <= a.VWidth {
+				hand()
+				continue
+			}
+			a.If(a.value(flat.Bool, a.op(predicates, "setp.lt.u32", lane, fmt.Sprint(a.VWidth))), hand)
+		}
 	}
+}
+
+// divided stores the sums of row r of the lane's two, divided by their total.
+func (a *attend) divided(r int, to string) {
+	total := a.total[2*r]
+	none := a.op(predicates, "setp.eq.f32", total, constant(0))
+	reciprocal := a.op(singles, "rcp.rn.f32", total)
+	less := a.op(singles, "neg.f32", total)
+	for j, s := range a.sum {
+		var x [2]string
+		for n := range x {
+			x[n] = a.op(singles, "selp.f32", constant(0), a.quotient(s[2*r+n], less, reciprocal), none)
+		}
+		a.line("st.shared.v2.f32 [%s+%d], {%s, %s}", to, 32*j, x[0], x[1])
+	}
+}
+
+// quotient is x/y, rounded correctly, for a y of at least 1 (see Markstein,
+// "Computation of elementary functions on the IBM RISC System/6000", on the
+// remainder of a quotient by a rounded reciprocal). less is -y. An infinite x has no
+// remainder. Zeros are 0, as a weight of 0 may have made a sum of -0 one of 0,
+// depending on the tile.
+func (a *attend) quotient(x, less, reciprocal string) string {
+	q := a.op(singles, "fma.rn.f32", x, reciprocal, constant(0))
+	rest := a.op(singles, "fma.rn.f32", q, less, x)
+	finite := a.op(predicates, "setp.lt.f32", a.op(singles, "abs.f32", q), "0f7F800000")
+	return a.op(singles, "selp.f32", a.op(singles, "fma.rn.f32", rest, reciprocal, q), q, finite)
 }
 
 // logsumexps hands those over.

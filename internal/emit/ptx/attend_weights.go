@@ -26,7 +26,7 @@ func (a *attend) factors() {
 
 // multiplyKeys computes the products of the warp's queries with a block of keys.
 func (a *attend) multiplyKeys() {
-	keys := a.matrixRow(a.near, rowBytes(a.Width), false)
+	keys := a.matrixRow(a.here, rowBytes(a.Width), false)
 	for _, s := range a.score {
 		for _, r := range s {
 			a.line("mov.f32 %s, 0f00000000", r)

@@ -100,8 +100,12 @@ func (t Target) Shape() entry.Shape {
 // blocks is how many blocks an SM has to have room for at least. To have more
 // than one the assembler would rather spill registers; products that need no
 // totals beside their sums leave enough for two, of which one multiplies while
-// the other finishes. Before 8.0 an SM has shared memory for one.
+// the other finishes, and so does attention with short heads, whose blocks wait for
+// memory most of the time. Before 8.0 an SM has shared memory for one.
 func (t Target) blocks(k *entry.Kernel) int {
+	if a := k.Attended; a != nil && t.SM >= 80 && max(a.Width, a.VWidth) <= attendShort {
+		return 2 * groupItems / k.Items
+	}
 	if k.Gemm == nil || t.SM < 80 || t.Dynamic(k) > 0 {
 		return 1
 	}

@@ -31,7 +31,7 @@ func Write(t Target, kernels []*entry.Kernel) (*Program, error) {
 	for _, k := range kernels {
 		args := flat.Args(k)
 		b := newBuilder(t, k, args)
-		b.rolled = k.Own != nil // it holds as many values as there is room for
+		b.rolled = k.Own != nil || k.Attended != nil // it holds as many values as there is room for
 		err := flat.Write(k, b)
 		if err == nil && b.err != nil {
 			err = fmt.Errorf("kernel %s: %w", k.Work.Name, b.err)
