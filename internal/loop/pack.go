@@ -144,6 +144,18 @@ func Multiple(e *Expr, n int) bool {
 	return n == 1
 }
 
+// Packed is the body of a Vector loop over elements of k for so many lanes side by
+// side, which Each allows: those from n times pack on. own has as many locals in the
+// place of one that was set before.
+func Packed(k *Kernel, l *Loop, pack *Var, n int, own map[*Local][]*Local) []Stmt {
+	var lanes []*Expr
+	for u := range n {
+		lanes = append(lanes, AddIndex(MulIndex(pack.Ref(), Int(n)), Int(u)))
+	}
+	p := &packer{k: k, own: maps.Clone(own)}
+	return p.body(l, pack, lanes)
+}
+
 // packs is items where each work-item has several lanes side by side. Lane n of a
 // loop goes to partial result n mod Width as it does there, in the same order.
 func (b *grouper) packs(l *Loop, folds []folded) Stmt {

@@ -38,7 +38,7 @@ var groupDefects = []Defect{
 	groupDefect("groups-pieces-in-order", "warpgroup_fill.go", `other := w.op(words, "and.b32", w.op(words, "xor.b32", piece, row), "7")`, `other := w.op(words, "and.b32", piece, "7")`),
 	groupDefect("groups-unaligned-copies", "warpgroup_fill.go", `w.op(longs, "and.b64", bits, "15")`, `w.op(longs, "and.b64", bits, "0")`),
 	groupDefect("groups-copies-of-what-is-mapped", "warpgroup_fill.go", `return w.op(longs, "selp.b64", "0", bits, o.mapped)`, `return w.op(longs, "selp.b64", bits, "0", o.mapped)`),
-	groupDefect("groups-rows-below-together", "warpgroup_finish.go", `i/2%2*8*groupFinishRow`, `i/2%2*4*groupFinishRow`),
+	groupDefect("groups-rows-below-together", "warpgroup_finish.go", `i/2%2*8*w.form.finishRow()`, `i/2%2*4*w.form.finishRow()`),
 	{
 		Name: "groups-on-an-older-driver", File: "internal/emit/ptx/target.go", Old: `sm == 90 && driver >= groupsDriver`, New: `sm >= 90 && driver >= groupsDriver`,
 		Package: "internal/emit/ptx", Run: "TestTargetFor",
@@ -48,7 +48,7 @@ var groupDefects = []Defect{
 		Package: "internal/device/cuda", Run: "TestGroups",
 	},
 	mapDefect("maps-not-fenced", "warpgroup.go", `	if len(b.kernel.Maps) > 0 { // copies`, `	if len(b.kernel.Maps) > 2 { // copies`),
-	mapDefect("maps-of-fewer-bytes", "warpgroup_map.go", `s.phase, phaseOf(false), wgmmaStage)`, `s.phase, phaseOf(false), wgmmaStage-16)`),
+	mapDefect("maps-of-fewer-bytes", "warpgroup_map.go", `s.phase, phaseOf(false), w.form.stage())`, `s.phase, phaseOf(false), w.form.stage()-16)`),
 	mapDefect("maps-awaited-by-all", "warpgroup.go", `full = w.op(words, "selp.b32", "1", full, w.whole)`, `full = w.op(words, "selp.b32", "2", full, w.whole)`),
 	mapDefect("maps-bytes-of-one-operand", "warpgroup_map.go", `phaseOf(false), o.wide*patternRow)`, `phaseOf(false), groupRows*patternRow)`),
 	mapDefect("maps-one-for-both", "warpgroup_map.go", `o.mapped = w.op(predicates, "setp.ne.u64", w.op(longs, "and.b64", bits, fmt.Sprint(1<<i)), "0")`, `o.mapped = w.op(predicates, "setp.ne.u64", bits, "0")`),

@@ -44,6 +44,8 @@ type Kernel struct {
 	Wide map[*loop.Expr]Wide
 	// WideStores are the first of stores that are done together.
 	WideStores map[*loop.Store]WideStore
+	// Packed, if set, is the epilogue of Gemm for several columns at once.
+	Packed *Packed
 	// Maps are those of matrices that the kernel may have copied by them.
 	Maps []Map
 	// Strategy is what was chosen for the kernel. What it says of tiles,

@@ -52,6 +52,20 @@ func (b *Block) Finish(row, col, sum Value) {
 	w.alone = alone
 }
 
+// FinishPack does so for results side by side, as many as the kernel's Packed says,
+// of which the first is in a column that is a multiple.
+func (b *Block) FinishPack(row, col Value, sums []Value) {
+	w, p := b.w, b.w.k.Packed
+	alone := w.alone
+	w.alone = true
+	w.vars[b.Gemm.Row], w.vars[p.Pack] = row, w.high(col, p.Each)
+	for i, sum := range sums {
+		w.once[p.Acc[i]] = w.cast(sum, b.Gemm.DType.Compute(), b.Gemm.DType)
+	}
+	w.body(p.Body)
+	w.alone = alone
+}
+
 // blocks writes the loop over the tasks of a worker.
 func (w *writer) blocks(body func(b *Block)) {
 	g, wide := w.k.Gemm, w.k.Tile.Cols

@@ -53,12 +53,16 @@ func (w *writer) product() {
 	})
 }
 
-// low is the remainder of x by n, a power of two, high the quotient.
+// low is the remainder of x by n, a power of two.
 func (w *writer) low(x Value, n int) Value {
 	return w.Op(And, x.Type, x, w.Const(x.Type, uint64(n-1)))
 }
 
+// high is the quotient of x, which is not negative, by n.
 func (w *writer) high(x Value, n int) Value {
+	if n&(n-1) != 0 {
+		return w.Op(DivU, x.Type, x, w.Const(x.Type, uint64(n)))
+	}
 	return w.Op(ShrU, x.Type, x, w.Const(x.Type, uint64(bits.TrailingZeros(uint(n)))))
 }
 

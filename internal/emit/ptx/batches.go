@@ -10,17 +10,18 @@ import (
 // stand one after the other in the code wait together: their loads are begun before
 // the first of them is used.
 
-// together are how many rows are visited at once while there are so many.
-var together = []int{14, 4, 1}
+// together are how many rows are visited at once while there are so many, by the
+// columns of each.
+var together = map[int][]int{1: {14, 4, 1}, 2: {7, 2, 1}, 4: {4, 1}}
 
 // rowsAtOnce and fillsAtOnce are how many rows of a result are finished, and elements
 // of an operand computed, at once beside the sums of a block, where registers are
 // left for that: not of a thread that has half of them, as an SM has two blocks.
 func (t *tensor) rowsAtOnce() []int {
-	if t.target.blocks(t.kernel) > 1 {
+	if t.target.blocks(t.kernel) > 1 || t.packed() == 4 {
 		return []int{1}
 	}
-	return []int{4, 1}
+	return []int{4 / t.packed(), 1}
 }
 
 func (t *tensor) fillsAtOnce() int {

@@ -30,6 +30,8 @@ var intOps = map[flat.Op]string{
 	flat.DivS: "div.s", flat.DivU: "div.u", flat.RemS: "rem.s", flat.RemU: "rem.u",
 }
 
+var isDivision = map[flat.Op]bool{flat.DivS: true, flat.DivU: true, flat.RemS: true, flat.RemU: true}
+
 var shifts = map[flat.Op]string{flat.Shl: "shl.b", flat.ShrS: "shr.s", flat.ShrU: "shr.u"}
 
 var logicOps = map[flat.Op]string{flat.And: "and.", flat.Or: "or.", flat.Xor: "xor."}
@@ -50,6 +52,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result(floatOps[op] + "." + plainKind[from])
 	case wholeOps[op] != "":
 		return result("cvt." + wholeOps[op] + "." + plainKind[to] + "." + plainKind[from])
+	case intOps[op] != "" && isDivision[op] && to == flat.I64 && !b.values[args[1].ID].known:
+		return b.value(to, b.divide(op, names[0], names[1]))
 	case intOps[op] != "":
 		return result(intOps[op] + width)
 	case shifts[op] != "":
@@ -73,6 +77,24 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result("selp." + selectKind(to))
 	}
 	return b.convert(op, to, from, names)
+}
+
+// divide is a quotient or remainder of 64 bits, of which a GPU has none: the
+// assembler calls a function of some hundred instructions, each of which waits for
+// the one before. Indices have 32 bits nearly always, and then an eighth will do.
+func (b *builder) divide(op flat.Op, x, y string) string {
+	to := b.reg(longs)
+	long, done := b.label(), b.label()
+	high := b.op(longs, "shr.u64", b.op(longs, "or.b64", x, y), "32")
+	b.line("@%s bra %s", b.op(predicates, "setp.ne.u64", high, "0"), long)
+	unsigned := map[flat.Op]flat.Op{flat.DivS: flat.DivU, flat.DivU: flat.DivU, flat.RemS: flat.RemU, flat.RemU: flat.RemU}[op]
+	short := b.op(words, intOps[unsigned]+"32", b.op(words, "cvt.u32.u64", x), b.op(words, "cvt.u32.u64", y))
+	b.line("cvt.u64.u32 %s, %s", to, short)
+	b.line("bra %s", done)
+	b.mark(long)
+	b.line("%s64 %s, %s, %s", intOps[op], to, x, y)
+	b.mark(done)
+	return to
 }
 
 // selectKind: constants of floats need the type of floats.

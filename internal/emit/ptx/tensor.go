@@ -85,7 +85,7 @@ func narrow(e *loop.Expr) *loop.Expr {
 // for.
 func (t Target) product(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
 	if m, ok := t.matrices(g); ok && t.groups(g, m) {
-		return t.groupProduct(name, g)
+		return t.groupProduct(name, g, m.groupForm(g))
 	}
 	return t.usualProduct(name, g, tile)
 }
@@ -93,7 +93,7 @@ func (t Target) product(name string, g *template.Gemm, tile entry.Tile) *entry.K
 // usualProduct is that of a product that no group of warps multiplies.
 func (t Target) usualProduct(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
 	if _, ok := t.matrices(g); ok {
-		return entry.Product(name, g, tensorItems, tensorTile)
+		return entry.PackedProduct(name, g, tensorItems, tensorTile)
 	}
 	if tile == (entry.Tile{}) && isLarge(g) {
 		tile = singleTile

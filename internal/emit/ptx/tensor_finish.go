@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sinterml/sinter/internal/emit/flat"
 )
@@ -16,8 +17,9 @@ const finishRow = tensorWide + 8
 func (t *tensor) finish() {
 	row0, col0 := t.block.Row0, t.block.Col0
 	mine := t.place()
-	col := t.op(words, "and.b32", t.item, fmt.Sprint(tensorWide-1))
-	line := t.op(words, "shr.u32", t.item, fmt.Sprint(log2(tensorWide)))
+	across := tensorWide / t.packed() // threads of a line
+	col := t.op(words, "mul.lo.u32", t.op(words, "and.b32", t.item, fmt.Sprint(across-1)), fmt.Sprint(t.packed()))
+	line := t.op(words, "shr.u32", t.item, fmt.Sprint(log2(across)))
 	column := t.Op(flat.Add, flat.I64, col0, t.value(flat.I64, t.op(longs, "cvt.u64.u32", col)))
 	inside := t.Op(flat.Less, flat.Bool, column, t.block.Col1)
 	from := t.op(words, "mad.lo.u32", t.op(words, "mad.lo.u32", line, fmt.Sprint(finishRow), col), "4", t.near)
@@ -29,21 +31,45 @@ func (t *tensor) finish() {
 		t.If(inside, func() {
 			left := t.op(words, "sub.u32", rows, t.name(first))
 			end := t.op(words, "min.s32", left, fmt.Sprint(warpRows))
-			t.inBatches(line, end, tensorItems/tensorWide, t.rowsAtOnce(), func(r string) {
+			t.inBatches(line, end, tensorItems/across, t.rowsAtOnce(), func(r string) {
 				// From the first line of the thread on.
 				lines := t.op(words, "sub.u32", r, line)
 				at := t.op(words, "mad.lo.u32", lines, fmt.Sprint(4*finishRow), from)
-				kind, of := "f32", flat.F32
-				if t.sums == words {
-					kind, of = "u32", flat.I32
-				}
-				sum := t.op(t.sums, "ld.shared."+kind, "["+at+"]")
 				row := t.op(words, "add.u32", t.name(first), r)
 				down := t.Op(flat.Add, flat.I64, row0, t.value(flat.I64, t.op(longs, "cvt.u64.u32", row)))
-				t.block.Finish(down, column, t.value(of, sum))
+				t.finishAt(down, column, at)
 			})
 		})
 	})
+}
+
+// packed is how many columns a thread takes at once.
+func (t *tensor) packed() int {
+	if p := t.kernel.Packed; p != nil {
+		return p.Each
+	}
+	return 1
+}
+
+// finishAt takes the results of a row whose sums lie at an address.
+func (t *tensor) finishAt(row, column flat.Value, at string) {
+	kind, of := "f32", flat.F32
+	if t.sums == words {
+		kind, of = "u32", flat.I32
+	}
+	n := t.packed()
+	if n == 1 {
+		t.block.Finish(row, column, t.value(of, t.op(t.sums, "ld.shared."+kind, "["+at+"]")))
+		return
+	}
+	var sums []flat.Value
+	var names []string
+	for range n {
+		r := t.reg(t.sums)
+		sums, names = append(sums, t.value(of, r)), append(names, r)
+	}
+	t.line("ld.shared.v%d.%s {%s}, [%s]", n, kind, strings.Join(names, ", "), at)
+	t.block.FinishPack(row, column, sums)
 }
 
 // place is where the first sum of a thread belongs.

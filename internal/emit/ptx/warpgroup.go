@@ -17,7 +17,6 @@ import (
 // full and which may be filled again; nobody waits for the whole block.
 const (
 	groupRows   = 128
-	groupCols   = 256
 	groupStep   = 64 // rows of a group of warps
 	wgmmaItems  = 3 * fillItems
 	fillItems   = 128
@@ -30,28 +29,70 @@ const (
 	patternRow = 128
 	patternLen = 8 * patternRow
 	wgmmaX     = groupRows * patternRow // bytes of a stage before those of Y
-	wgmmaStage = (groupRows + groupCols) * patternRow
 	// farLen is how far 64 rows or columns lie from the next where memory has them,
 	// not k, side by side.
 	farLen     = 64 * patternRow
-	phasesAt   = wgmmaStages * wgmmaStage
 	phasesStep = 16 // a barrier for a stage that is full, one for a stage that is free
-	// wgmmaShared is the bytes of a block, which begins at a multiple of patternLen.
-	wgmmaShared = phasesAt + wgmmaStages*phasesStep + patternLen
 )
 
-// wgmmaTile says the same to those who count tasks.
-var wgmmaTile = entry.Tile{Rows: groupRows, Cols: groupCols, EachRows: 8, EachCols: 16, Depth: patternRow / 2}
+// groupForm is the columns of a block. Bits are the same by all.
+type groupForm int
+
+// groupForms are those there are, the usual first, each with the cycles that shared
+// memory or wgmma, whichever has more to do, take for 16 values of k.
+var groupForms = []struct {
+	cols   groupForm
+	cycles int
+}{{256, 256}, {192, 208}, {128, 160}}
+
+// groupForm is that of a product: the one whose blocks take the least time. Of Y that
+// lies by columns 128 are copied at a time.
+func (m matrices) groupForm(g *template.Gemm) groupForm {
+	deep, _ := m.operandY(*g).deep(m.size)
+	best := groupForms[0]
+	if cols, ok := g.Cols.Const(); ok {
+		cycles := func(cols, each, cycles int) int { return (cols + each - 1) / each * cycles }
+		for _, f := range groupForms {
+			if (deep || f.cols%128 == 0) && cycles(cols, int(f.cols), f.cycles) < cycles(cols, int(best.cols), best.cycles) {
+				best = f
+			}
+		}
+	}
+	return best.cols
+}
+
+// groupFormOf is that of a kernel, if groups of warps multiply it.
+func groupFormOf(k *entry.Kernel) (f groupForm, ok bool) {
+	for _, f := range groupForms {
+		if k.Gemm != nil && k.Tile == f.cols.tile() {
+			return f.cols, true
+		}
+	}
+	return 0, false
+}
+
+// tile says the same to those who count tasks.
+func (f groupForm) tile() entry.Tile {
+	return entry.Tile{Rows: groupRows, Cols: int(f), EachRows: 8, EachCols: int(f) / 16, Depth: patternRow / 2}
+}
+
+// stage is the bytes of one, and phases where barriers lie behind all.
+func (f groupForm) stage() int { return (groupRows + int(f)) * patternRow }
+
+func (f groupForm) phases() int { return wgmmaStages * f.stage() }
+
+// shared is the bytes of a block, which begins at a multiple of patternLen.
+func (f groupForm) shared() int { return f.phases() + wgmmaStages*phasesStep + patternLen }
 
 // dynamicShared is the name of the shared memory that a launch gives.
 const dynamicShared = "dynamic"
 
 // Dynamic is how many bytes of shared memory a launch of k has to give.
 func (t Target) Dynamic(k *entry.Kernel) int {
-	if k.Gemm == nil || k.Tile != wgmmaTile {
-		return 0
+	if f, ok := groupFormOf(k); ok {
+		return f.shared()
 	}
-	return wgmmaShared
+	return 0
 }
 
 // groups tells whether groups of four warps multiply g: operands are copied as
@@ -63,12 +104,13 @@ func (t Target) groups(g *template.Gemm, m matrices) bool {
 	_, rows := g.Rows.Bounds()
 	_, cols := g.Cols.Bounds()
 	mixed := m.size == 1 && m.x.DType != m.y.DType
-	return t.SM >= 90 && !m.tf32 && !(mixed && t.NoMixed) && okX && okY && rows > groupRows/2 && cols > groupCols/2
+	return t.SM >= 90 && !m.tf32 && !(mixed && t.NoMixed) && okX && okY && rows > groupRows/2 && cols > int64(m.groupForm(g)/2)
 }
 
 // warpgroup writes one product.
 type warpgroup struct {
 	*tensor
+	form   groupForm
 	x, y   groupOperand
 	phases string   // address of the barriers
 	group  string   // of warps: 0 fills
@@ -99,15 +141,16 @@ type slot struct{ stage, phase, parity string }
 func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	b.rolled = true // the registers are needed for sums
 	w := &warpgroup{tensor: &tensor{builder: b, matrices: m, block: block, item: b.name(b.Item())}, step: patternRow / m.size}
+	w.form, _ = groupFormOf(b.kernel)
 	w.lane = b.op(words, "and.b32", w.item, "31")
 	w.group = b.op(words, "shr.u32", w.item, fmt.Sprint(log2(fillItems)))
 	w.group = b.op(words, "shfl.sync.idx.b32", w.group, "0", "31", "0xffffffff") // the same for a warp, as the assembler sees
 	w.near = b.op(words, "add.u32", b.op(words, "mov.u32", dynamicShared), fmt.Sprint(patternLen-1))
 	w.near = b.op(words, "and.b32", w.near, fmt.Sprint(-patternLen))
-	w.phases = b.op(words, "add.u32", w.near, fmt.Sprint(phasesAt))
+	w.phases = b.op(words, "add.u32", w.near, fmt.Sprint(w.form.phases()))
 	w.depth = b.op(words, "cvt.u32.u64", b.register(block.Depth))
 	w.operands()
-	for range groupCols / 2 {
+	for range w.form / 2 {
 		w.sums = append(w.sums, b.op(m.sums, "mov."+files[m.sums].kind, w.zero()))
 	}
 	full := fmt.Sprint(fillItems) // who says that a stage is full
@@ -152,7 +195,7 @@ func (w *warpgroup) slot(parity int) slot {
 
 // next goes on to the stage behind, which is the first behind the last.
 func (w *warpgroup) next(s slot) {
-	w.line("add.u32 %s, %s, %d", s.stage, s.stage, wgmmaStage)
+	w.line("add.u32 %s, %s, %d", s.stage, s.stage, w.form.stage())
 	w.line("add.u32 %s, %s, %d", s.phase, s.phase, phasesStep)
 	last := w.op(predicates, "setp.eq.u32", s.phase, w.op(words, "add.u32", w.phases, fmt.Sprint(wgmmaStages*phasesStep)))
 	w.line("@%s mov.u32 %s, %s", last, s.stage, w.near)
@@ -241,5 +284,5 @@ func (w *warpgroup) wgmma(add, x, y string) {
 		kind, how = "f32", ", 1, 1, "+bit[w.x.deep]+", "+bit[w.y.deep]
 	}
 	w.line("wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s {%s}, %s, %s, %s%s",
-		groupCols, stepBytes/w.size, kind, w.kinds, strings.Join(w.sums, ", "), x, y, add, how)
+		w.form, stepBytes/w.size, kind, w.kinds, strings.Join(w.sums, ", "), x, y, add, how)
 }

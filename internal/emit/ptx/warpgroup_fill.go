@@ -8,7 +8,7 @@ import (
 
 // operands are X and Y as shared memory has them, in this block.
 func (w *warpgroup) operands() {
-	both := w.groupOperands(w.block.Gemm)
+	both := w.groupOperands(w.block.Gemm, w.form)
 	w.x, w.y = both[0], both[1]
 	w.x.tensorOperand, w.y.tensorOperand = w.operandX(), w.operandY()
 	w.mapped()

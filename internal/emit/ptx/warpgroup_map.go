@@ -13,10 +13,10 @@ import (
 // beyond its ends. The barrier of a full stage counts their bytes.
 
 // groupProduct is a product by groups of warps, with the maps of its operands.
-func (t Target) groupProduct(name string, g *template.Gemm) *entry.Kernel {
-	k := entry.Product(name, g, wgmmaItems, wgmmaTile)
+func (t Target) groupProduct(name string, g *template.Gemm, f groupForm) *entry.Kernel {
+	k := entry.PackedProduct(name, g, wgmmaItems, f.tile())
 	if m, ok := t.matrices(k.Gemm); ok && !t.NoMaps {
-		for _, o := range m.groupOperands(k.Gemm) {
+		for _, o := range m.groupOperands(k.Gemm, f) {
 			if x, ok := o.describe(k.Gemm, m.size); ok {
 				k.Maps = append(k.Maps, x)
 			}
@@ -26,9 +26,9 @@ func (t Target) groupProduct(name string, g *template.Gemm) *entry.Kernel {
 }
 
 // groupOperands are X and Y as shared memory has them.
-func (m matrices) groupOperands(g *template.Gemm) [2]groupOperand {
+func (m matrices) groupOperands(g *template.Gemm, f groupForm) [2]groupOperand {
 	x := groupOperand{tensorOperand: m.operandX(*g), wide: groupRows, sizes: [2]ir.Dim{g.K, g.Rows}}
-	y := groupOperand{tensorOperand: m.operandY(*g), wide: groupCols, sizes: [2]ir.Dim{g.K, g.Cols}}
+	y := groupOperand{tensorOperand: m.operandY(*g), wide: int(f), sizes: [2]ir.Dim{g.K, g.Cols}}
 	x.deep, _ = x.tensorOperand.deep(m.size)
 	y.deep, _ = y.tensorOperand.deep(m.size)
 	return [2]groupOperand{x, y}
@@ -118,7 +118,7 @@ func (w *warpgroup) mapStages() {
 	// Lanes go on together: one that stayed behind would not know that a phase is
 	// over once the next one is.
 	w.line("shfl.sync.idx.b32 %s, %s, 0, 31, 0xffffffff", at, at)
-	w.line("@%s mbarrier.arrive.expect_tx.shared.b64 %s, [%s+%d], %d", first, w.reg(longs), s.phase, phaseOf(false), wgmmaStage)
+	w.line("@%s mbarrier.arrive.expect_tx.shared.b64 %s, [%s+%d], %d", first, w.reg(longs), s.phase, phaseOf(false), w.form.stage())
 	x(s, s.stage, at)
 	y(s, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)), at)
 	w.next(s)

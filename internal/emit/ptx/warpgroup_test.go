@@ -30,6 +30,7 @@ var copyTarget = ptx.Target{SM: 90, NoMaps: true}
 var groupSizes = []flattest.Sizes{
 	{Batch: 1, Rows: 128, Cols: 256, K: 64}, {Batch: 1, Rows: 130, Cols: 264, K: 400}, {Batch: 2, Rows: 72, Cols: 136, K: 336},
 	{Batch: 1, Rows: 67, Cols: 259, K: 77}, {Batch: 1, Rows: 3, Cols: 200, K: 0}, {Batch: 2, Rows: 1, Cols: 131, K: 331}, {Batch: 1, Rows: 16, Cols: 129, K: 16},
+	{Batch: 1, Rows: 130, Cols: 256, K: 400},
 }
 
 // TestGroups compares products by groups of warps with the sums that they mean,
@@ -65,7 +66,7 @@ func TestGroupsWhere(t *testing.T) {
 		d      ir.DType
 		cols   int
 		want   bool
-	}{{groupTarget, ir.BF16, 129, true}, {groupTarget, ir.BF16, 128, false}, {groupTarget, ir.F32, 512, false}, {targets[1], ir.BF16, 512, false}} {
+	}{{groupTarget, ir.BF16, 129, true}, {groupTarget, ir.BF16, 65, true}, {groupTarget, ir.BF16, 64, false}, {groupTarget, ir.F32, 512, false}, {targets[1], ir.BF16, 512, false}} {
 		g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), c.d, flattest.Sizes{Batch: 1, Rows: 1, Cols: c.cols, K: 64}, false)
 		for _, shape := range []entry.Shape{c.target.Shape(), c.target.Shape().With(entry.Strategy{Tile: entry.GroupTile})} {
 			if got := c.target.Dynamic(shape.Tiled("k", g)) > 0; got != c.want {
@@ -82,6 +83,21 @@ func TestGroupsWhere(t *testing.T) {
 			if got := target.Dynamic(target.Shape().Tiled("k", g)) > 0; got != (!mixed || !noMixed) {
 				t.Errorf("mixed %v, of a driver without them %v: by groups: %v", mixed, noMixed, got)
 			}
+		}
+	}
+}
+
+// TestGroupForms: blocks are as wide as leaves few columns of the last one empty, but
+// for what shared memory takes.
+func TestGroupForms(t *testing.T) {
+	for _, c := range []struct {
+		cols int
+		deep bool
+		want int
+	}{{384, true, 192}, {384, false, 128}, {1536, true, 256}, {1152, true, 192}, {128, true, 128}, {65, false, 128}, {200, true, 256}, {192, false, 256}, {4096, true, 256}} {
+		g, _ := flattest.GemmLying(rand.New(rand.NewPCG(1, 0)), ir.BF16, flattest.Sizes{Batch: 1, Rows: 1, Cols: c.cols, K: 64}, false, c.deep)
+		if k := groupTarget.Shape().Tiled("k", g); k.Tile.Cols != c.want || groupTarget.Dynamic(k) == 0 {
+			t.Errorf("%+v: %+v", c, k.Tile)
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package entry
+
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// Packed is the epilogue of a product for columns side by side, whose operands and
+// results are loaded and stored at once.
+type Packed struct {
+	Each int           // columns: the number of all is a multiple
+	Pack *loop.Var     // the first column is Each times that
+	Acc  []*loop.Local // their sums
+	Body []loop.Stmt
+}
+
+// packColumns is how many columns that are at most.
+const packColumns = 4
+
+// pack finds whether a product's epilogue can be done so.
+func (k *Kernel) pack() {
+	g := k.Gemm
+	if !loop.Multiple(loop.SizeOf(g.Cols), 2) || hasAcc(g.Epilogue) {
+		return
+	}
+	l := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: g.Epilogue}
+	all := &loop.Kernel{Params: k.Work.Params, Body: []loop.Stmt{l}}
+	n := min(loop.Each(all, WideBytes, 1), packColumns)
+	for n > 1 && !loop.Multiple(l.Hi, n) {
+		n /= 2
+	}
+	if n < 2 {
+		return
+	}
+	p := &Packed{Each: n, Pack: &loop.Var{Name: "pack"}}
+	for u := range n {
+		p.Acc = append(p.Acc, &loop.Local{Name: fmt.Sprint(g.Acc.Name, u), DType: g.Acc.DType})
+	}
+	body := loop.Packed(all, l, p.Pack, n, map[*loop.Local][]*loop.Local{g.Acc: p.Acc})
+	shared := loop.Share(&loop.Kernel{Params: all.Params, Body: body})
+	p.Body = shared.Body
+	k.Packed, k.Wide, k.WideStores = p, wideLoads(shared, false), wideStores(shared)
+}
+
+func hasAcc(body []loop.Stmt) bool {
+	for _, s := range body {
+		if _, is := s.(*loop.Acc); is {
+			return true
+		}
+	}
+	return false
+}
+
+// PackedProduct is Product with an epilogue for columns side by side, where that can
+// be done.
+func PackedProduct(name string, g *template.Gemm, items int, tile Tile) *Kernel {
+	k := Product(name, g, items, tile)
+	k.pack()
+	return k
+}
