@@ -23,7 +23,7 @@ const (
 	attendKeys  = 64 // of a block: the greatest score is looked at once for each
 	attendWidth = 128
 	// attendShort is the widest head for which threads do with half of their registers.
-	attendShort = 80
+	attendShort = 32
 )
 
 // attends lists the tiles of an attention on units for matrices: all have the

@@ -52,7 +52,7 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result(floatOps[op] + "." + plainKind[from])
 	case wholeOps[op] != "":
 		return result("cvt." + wholeOps[op] + "." + plainKind[to] + "." + plainKind[from])
-	case intOps[op] != "" && isDivision[op] && to == flat.I64 && !b.values[args[1].ID].known:
+	case isDivision[op] && to == flat.I64 && !b.values[args[1].ID].known && !isSingle(b.kernel):
 		return b.value(to, b.divide(op, names[0], names[1]))
 	case intOps[op] != "":
 		return result(intOps[op] + width)
@@ -81,7 +81,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 
 // divide is a quotient or remainder of 64 bits, of which a GPU has none: the
 // assembler calls a function of some hundred instructions, each of which waits for
-// the one before. Indices have 32 bits nearly always, and then an eighth will do.
+// the one before. Indices have 32 bits nearly always, and then an eighth will do. A
+// large product of f32 has no registers for both.
 func (b *builder) divide(op flat.Op, x, y string) string {
 	to := b.reg(longs)
 	long, done := b.label(), b.label()

@@ -13,6 +13,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 	"github.com/sinterml/sinter/internal/emit/ptx"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
 )
 
 // packedCase is a layer with a bias and a residual, whose result is rounded to a type:
@@ -88,6 +89,26 @@ func TestPackedEpilogues(t *testing.T) {
 					t.Errorf("%d products", products)
 				}
 			})
+		}
+	}
+}
+
+// TestPackedWithin: columns of a result that lies in wider rows are taken side by side
+// where all of them fill such groups.
+func TestPackedWithin(t *testing.T) {
+	for cols, want := range map[int]int{264: 4, 262: 2, 260: 4, 261: 1} {
+		g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), ir.F16, flattest.Sizes{Batch: 1, Rows: 5, Cols: cols, K: 64}, false)
+		store := *g.Epilogue[0].(*loop.Store)
+		store.Index = loop.AddIndex(loop.MulIndex(g.Row.Ref(), loop.Int(512)), g.Col.Ref())
+		store.Value = loop.Apply(ir.Cast, ir.F32, store.Value)
+		g.Params[2].DType = ir.F32
+		g.Epilogue = []loop.Stmt{&store}
+		each := 1
+		if k := entry.PackedProduct("k", g, 256, entry.GroupTile); k.Packed != nil {
+			each = k.Packed.Each
+		}
+		if each != want {
+			t.Errorf("%d columns in rows of 512: %d at once, not %d", cols, each, want)
 		}
 	}
 }
