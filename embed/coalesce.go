@@ -2,10 +2,13 @@ package embed
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sinterml/sinter"
 )
 
 // Short texts that come one at a time from many goroutines would each read all
@@ -16,14 +19,16 @@ import (
 type coalescer struct {
 	run    func(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error)
 	tokens int // of a batch, at most, unless one request has more
-	most   int // batches that run at once; 0: 1
-	ahead  int // of those of one caller
+	ahead  int // batches of one caller that run at once; 0: 1
 
 	mu       sync.Mutex
+	most     int        // batches that run at once; 0: 1
 	leaders  int        // callers that run a batch
 	waiting  []*request // in order
 	expected int        // callers that were served and have not asked again
 	until    time.Time  // when they are no longer waited for
+
+	room sync.RWMutex // held by all that run, alone by one that needs all memory
 }
 
 // request is the texts of one caller.
@@ -144,10 +149,11 @@ func (c *coalescer) served(batch []*request, start time.Time) {
 	c.passOn()
 }
 
-// passOn tells the first who waits to lead. The caller holds mu.
+// passOn tells the first who waits to lead, unless there are too many who do. The
+// caller holds mu.
 func (c *coalescer) passOn() {
 	for _, r := range c.waiting {
-		if !r.leads {
+		if !r.leads && c.leaders <= max(1, c.most) {
 			r.lead()
 			return
 		}
@@ -177,7 +183,7 @@ func (c *coalescer) runBatch(batch []*request, tokens int) {
 		return
 	}
 	for _, r := range batch {
-		r.vectors, r.err = c.run(r.ctx, r.texts, r.tokens)
+		r.vectors, r.err = c.runInRoom(r.ctx, r.texts, r.tokens)
 	}
 }
 
@@ -186,7 +192,7 @@ func (c *coalescer) runTogether(batch []*request, tokens int) error {
 	for _, r := range batch {
 		texts = append(texts, r.texts...)
 	}
-	vectors, err := c.run(context.WithoutCancel(batch[0].ctx), texts, tokens)
+	vectors, err := c.runInRoom(context.WithoutCancel(batch[0].ctx), texts, tokens)
 	if err != nil {
 		return err
 	}
@@ -197,4 +203,26 @@ func (c *coalescer) runTogether(batch []*request, tokens int) error {
 		vectors = vectors[len(r.texts):]
 	}
 	return nil
+}
+
+// runInRoom runs a batch. Where memory is full, as others run beside it, it does so
+// once more when those have ended; if that helps, batches run one by one from then on.
+func (c *coalescer) runInRoom(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error) {
+	c.mu.Lock()
+	alone := c.most < 2
+	c.mu.Unlock()
+	c.room.RLock()
+	vectors, err := c.run(ctx, texts, tokens)
+	c.room.RUnlock()
+	if alone || !errors.As(err, new(*sinter.OutOfMemoryError)) {
+		return vectors, err
+	}
+	c.room.Lock()
+	defer c.room.Unlock()
+	if vectors, err = c.run(ctx, texts, tokens); err == nil {
+		c.mu.Lock()
+		c.most = 1
+		c.mu.Unlock()
+	}
+	return vectors, err
 }

@@ -2,11 +2,9 @@ package embed
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"sync"
-
-	"github.com/sinterml/sinter"
 )
 
 // batch is texts that are run together, of all that a caller has.
@@ -44,12 +42,14 @@ func evenly(ids [][]int32, limit int) int {
 	return (total-1)/batches + 1
 }
 
-// all runs batches, as many at once as callers may, and returns the vectors of all
-// texts in order. Where memory is for fewer of them the rest go one after another.
+// all runs batches, as many at once as a caller may, and returns the vectors of all
+// texts in order.
 func (c *coalescer) all(ctx context.Context, batches []batch) ([][]float32, error) {
 	done := make([][][]float32, len(batches))
-	if err := c.several(ctx, batches, done); err != nil && !errors.As(err, new(*sinter.OutOfMemoryError)) {
-		return nil, err
+	if c.ahead > 1 && len(batches) > 1 {
+		if err := c.several(ctx, batches, done); err != nil {
+			return nil, err
+		}
 	}
 	var vectors [][]float32
 	for i, b := range batches {
@@ -63,15 +63,13 @@ func (c *coalescer) all(ctx context.Context, batches []batch) ([][]float32, erro
 	return vectors, nil
 }
 
-// several runs batches at once where a device is to have the next before it is done
-// with one, until one fails.
+// several runs batches at once, so that a device has the next before it is done with
+// one, until one fails. A panic is the caller's, who may know what to do.
 func (c *coalescer) several(ctx context.Context, batches []batch, done [][][]float32) error {
-	if c.ahead < 2 || len(batches) < 2 {
-		return nil
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	running := make(chan struct{}, c.ahead)
+	panics := make(chan any, len(batches))
 	var wait sync.WaitGroup
 	for i, b := range batches {
 		running <- struct{}{}
@@ -79,14 +77,28 @@ func (c *coalescer) several(ctx context.Context, batches []batch, done [][][]flo
 			break
 		}
 		wait.Go(func() {
-			defer func() { <-running }()
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- p
+					cancel(nil)
+				}
+				<-running
+			}()
 			if err := c.one(ctx, b, &done[i]); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	wait.Wait()
-	return context.Cause(ctx)
+	select {
+	case p := <-panics:
+		panic(p)
+	default:
+	}
+	if slices.ContainsFunc(done, func(vectors [][]float32) bool { return vectors == nil }) {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // one runs a batch.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,33 +55,87 @@ func TestBatchesAtOnce(t *testing.T) {
 	}
 }
 
-// TestBatchesFail: the first error ends what runs at once and names its texts, but
-// for memory that has room for one batch.
+// TestBatchesFail: the first error ends what runs at once and names its texts.
 func TestBatchesFail(t *testing.T) {
 	broken := errors.New("broken")
-	for _, full := range []bool{false, true} {
-		t.Run(fmt.Sprint(full), func(t *testing.T) {
-			var now, calls atomic.Int32
-			c := &coalescer{tokens: 3, most: 2, ahead: 2}
-			c.run = func(ctx context.Context, texts [][]int32, _ int) ([][]float32, error) {
-				calls.Add(1)
-				defer now.Add(-1)
-				switch n := now.Add(1); {
-				case full && n > 1:
-					return nil, fmt.Errorf("running: %w", &sinter.OutOfMemoryError{})
-				case !full && texts[0][0] == 6:
-					return nil, broken
+	var calls atomic.Int32
+	c := &coalescer{tokens: 3, most: 2, ahead: 2}
+	c.run = func(_ context.Context, texts [][]int32, _ int) ([][]float32, error) {
+		calls.Add(1)
+		if texts[0][0] == 6 {
+			return nil, broken
+		}
+		time.Sleep(time.Millisecond)
+		return make([][]float32, len(texts)), nil
+	}
+	_, err := c.all(t.Context(), split(numbered(30), c.tokens))
+	if !errors.Is(err, broken) || err.Error() != "embed: texts 6 to 8: broken" || calls.Load() > 6 {
+		t.Errorf("%v after %d batches", err, calls.Load())
+	}
+}
+
+// TestBatchesRoom: where memory has room for one batch all are run, of one caller and
+// of several, and at once only until that is known. One that never fits is an error.
+func TestBatchesRoom(t *testing.T) {
+	for _, texts := range []int{3, 9, 30} {
+		var now, refused atomic.Int32
+		c := &coalescer{tokens: 3, most: 3, ahead: 2}
+		c.run = func(_ context.Context, texts [][]int32, _ int) ([][]float32, error) {
+			defer now.Add(-1)
+			if now.Add(1) > 1 {
+				refused.Add(1)
+				return nil, fmt.Errorf("running: %w", &sinter.OutOfMemoryError{})
+			}
+			time.Sleep(5 * time.Millisecond)
+			return make([][]float32, len(texts)), nil
+		}
+		var callers sync.WaitGroup
+		for i := range 3 {
+			callers.Go(func() {
+				vectors, err := c.all(t.Context(), split(numbered(texts), c.tokens))
+				if err != nil || len(vectors) != texts {
+					t.Errorf("%d texts, caller %d: %d vectors, %v", texts, i, len(vectors), err)
 				}
-				time.Sleep(time.Millisecond)
-				return make([][]float32, len(texts)), nil
+			})
+		}
+		callers.Wait()
+		if n := refused.Load(); n > 4 {
+			t.Errorf("%d texts: memory was full %d times", texts, n)
+		}
+		c.run = func(context.Context, [][]int32, int) ([][]float32, error) { return nil, &sinter.OutOfMemoryError{} }
+		if _, err := c.all(t.Context(), split(numbered(texts), c.tokens)); !errors.As(err, new(*sinter.OutOfMemoryError)) {
+			t.Errorf("without any memory: %v", err)
+		}
+	}
+}
+
+// TestBatchesPanic: a panic in a run is the caller's.
+func TestBatchesPanic(t *testing.T) {
+	c := &coalescer{tokens: 3, most: 2, ahead: 2, run: func(context.Context, [][]int32, int) ([][]float32, error) { panic("lost") }}
+	defer func() {
+		if p := recover(); p != "lost" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	_, err := c.all(t.Context(), split(numbered(30), c.tokens))
+	t.Errorf("no panic: %v", err)
+}
+
+// TestBatchesCancelled: a caller that gives up has an error, unless all was done.
+func TestBatchesCancelled(t *testing.T) {
+	for _, texts := range []int32{6, 30} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &coalescer{tokens: 3, most: 2, ahead: 2}
+		c.run = func(_ context.Context, texts [][]int32, _ int) ([][]float32, error) {
+			if texts[0][0] == 3 {
+				time.Sleep(10 * time.Millisecond)
+				cancel()
 			}
-			vectors, err := c.all(t.Context(), split(numbered(30), c.tokens))
-			switch {
-			case full && (err != nil || len(vectors) != 30):
-				t.Errorf("memory for one batch: %d vectors, %v", len(vectors), err)
-			case !full && (!errors.Is(err, broken) || err.Error() != "embed: texts 6 to 8: broken" || calls.Load() > 5):
-				t.Errorf("%v after %d batches", err, calls.Load())
-			}
-		})
+			return make([][]float32, len(texts)), nil
+		}
+		vectors, err := c.all(ctx, split(numbered(int(texts)), c.tokens))
+		if err != nil && !errors.Is(err, context.Canceled) || err == nil && len(vectors) != int(texts) {
+			t.Errorf("%d texts: %d vectors, %v", texts, len(vectors), err)
+		}
 	}
 }

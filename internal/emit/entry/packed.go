@@ -13,7 +13,7 @@ type Packed struct {
 	Each int           // columns: the number of all is a multiple
 	Pack *loop.Var     // the first column is Each times that
 	Acc  []*loop.Local // their sums
-	Body []loop.Stmt
+	Body []loop.Stmt   // has no loops, and sets no local twice
 }
 
 // packColumns is how many columns that are at most.
@@ -22,14 +22,14 @@ const packColumns = 4
 // pack finds whether a product's epilogue can be done so.
 func (k *Kernel) pack() {
 	g := k.Gemm
-	if !loop.Multiple(loop.SizeOf(g.Cols), 2) || hasAcc(g.Epilogue) {
+	if hasAcc(g.Epilogue) {
 		return
 	}
 	l := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: g.Epilogue}
 	all := &loop.Kernel{Params: k.Work.Params, Body: []loop.Stmt{l}}
-	n := min(loop.Each(all, WideBytes, 1), packColumns)
-	for n > 1 && !loop.Multiple(l.Hi, n) {
-		n /= 2
+	n := 0
+	for bytes := WideBytes; n == 0 || n > 1 && !loop.Multiple(l.Hi, n); bytes /= 2 {
+		n = min(loop.Each(all, bytes, 1), packColumns)
 	}
 	if n < 2 {
 		return

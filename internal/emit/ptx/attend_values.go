@@ -232,7 +232,8 @@ func (a *attend) divided(r int, to string) {
 	}
 }
 
-// quotient is x/y, rounded correctly, for a y of at least 1 (see Markstein,
+// quotient is x/y for a y of about 1 or more, rounded correctly unless x is below
+// 2^-100, whose remainder may be cut: then it may be an ulp off (see Markstein,
 // "Computation of elementary functions on the IBM RISC System/6000", on the
 // remainder of a quotient by a rounded reciprocal). less is -y. An infinite x has no
 // remainder. Zeros are 0, as a weight of 0 may have made a sum of -0 one of 0,

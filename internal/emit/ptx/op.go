@@ -30,7 +30,8 @@ var intOps = map[flat.Op]string{
 	flat.DivS: "div.s", flat.DivU: "div.u", flat.RemS: "rem.s", flat.RemU: "rem.u",
 }
 
-var isDivision = map[flat.Op]bool{flat.DivS: true, flat.DivU: true, flat.RemS: true, flat.RemU: true}
+// unsigned is what a division is of numbers without a sign.
+var unsigned = map[flat.Op]flat.Op{flat.DivS: flat.DivU, flat.DivU: flat.DivU, flat.RemS: flat.RemU, flat.RemU: flat.RemU}
 
 var shifts = map[flat.Op]string{flat.Shl: "shl.b", flat.ShrS: "shr.s", flat.ShrU: "shr.u"}
 
@@ -52,7 +53,7 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result(floatOps[op] + "." + plainKind[from])
 	case wholeOps[op] != "":
 		return result("cvt." + wholeOps[op] + "." + plainKind[to] + "." + plainKind[from])
-	case isDivision[op] && to == flat.I64 && !b.values[args[1].ID].known && !isSingle(b.kernel):
+	case unsigned[op] != flat.NoOp && to == flat.I64 && !b.values[args[1].ID].known && !isSingle(b.kernel):
 		return b.value(to, b.divide(op, names[0], names[1]))
 	case intOps[op] != "":
 		return result(intOps[op] + width)
@@ -88,8 +89,7 @@ func (b *builder) divide(op flat.Op, x, y string) string {
 	long, done := b.label(), b.label()
 	high := b.op(longs, "shr.u64", b.op(longs, "or.b64", x, y), "32")
 	b.line("@%s bra %s", b.op(predicates, "setp.ne.u64", high, "0"), long)
-	unsigned := map[flat.Op]flat.Op{flat.DivS: flat.DivU, flat.DivU: flat.DivU, flat.RemS: flat.RemU, flat.RemU: flat.RemU}[op]
-	short := b.op(words, intOps[unsigned]+"32", b.op(words, "cvt.u32.u64", x), b.op(words, "cvt.u32.u64", y))
+	short := b.op(words, intOps[unsigned[op]]+"32", b.op(words, "cvt.u32.u64", x), b.op(words, "cvt.u32.u64", y))
 	b.line("cvt.u64.u32 %s, %s", to, short)
 	b.line("bra %s", done)
 	b.mark(long)

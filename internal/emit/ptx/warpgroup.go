@@ -150,6 +150,9 @@ func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	w.phases = b.op(words, "add.u32", w.near, fmt.Sprint(w.form.phases()))
 	w.depth = b.op(words, "cvt.u32.u64", b.register(block.Depth))
 	w.operands()
+	if !w.y.deep && w.form%128 != 0 {
+		b.fail("blocks of %d columns, which memory has side by side: 128 are copied at a time", w.form)
+	}
 	for range w.form / 2 {
 		w.sums = append(w.sums, b.op(m.sums, "mov."+files[m.sums].kind, w.zero()))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sinterml/sinter/internal/emit/flat"
 )
 
-// finishRow is the sums from row to row in shared memory: see finishRow.
+// finishRow is the sums from row to row in shared memory: see the constant.
 func (f groupForm) finishRow() int { return int(f) + 8 }
 
 // finishGroups has each thread take results side by side with those of its
