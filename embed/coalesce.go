@@ -211,9 +211,7 @@ func (c *coalescer) runInRoom(ctx context.Context, texts [][]int32, tokens int) 
 	c.mu.Lock()
 	alone := c.most < 2
 	c.mu.Unlock()
-	c.room.RLock()
-	vectors, err := c.run(ctx, texts, tokens)
-	c.room.RUnlock()
+	vectors, err := c.runBeside(ctx, texts, tokens)
 	if alone || !errors.As(err, new(*sinter.OutOfMemoryError)) {
 		return vectors, err
 	}
@@ -225,4 +223,10 @@ func (c *coalescer) runInRoom(ctx context.Context, texts [][]int32, tokens int) 
 		c.mu.Unlock()
 	}
 	return vectors, err
+}
+
+func (c *coalescer) runBeside(ctx context.Context, texts [][]int32, tokens int) ([][]float32, error) {
+	c.room.RLock()
+	defer c.room.RUnlock() // after a panic too: others may need all memory
+	return c.run(ctx, texts, tokens)
 }

@@ -30,10 +30,13 @@ type Options struct {
 	// Dim shortens vectors to their first components, for models trained to
 	// have what matters most there: of unit length again where the whole
 	// vectors are. 0 is all, or what the model asks for.
-	Dim         int
-	Precision   sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
-	Device      *sinter.Device   // nil: the best
-	BatchTokens int              // tokens to run at a time, which bounds memory; 0: 1024, on devices of kind cuda, hip and metal 8192
+	Dim       int
+	Precision sinter.Precision // of products; 0: what FS asks for by a method Precision() sinter.Precision, else F32
+	Device    *sinter.Device   // nil: the best
+	// BatchTokens is how many tokens run at a time, which bounds memory; 0 is 1024, on
+	// devices of kind cuda, hip and metal 8192. Those have a caller's next batch before
+	// they are done with one, which takes memory for two, where there is as much.
+	BatchTokens int
 	// KeptBatch has BatchTokens, if that is 0, be what RecommendBatch found earlier
 	// for this model and device, where that was faster than as many as without it.
 	// The device "cpu" keeps these.

@@ -116,6 +116,9 @@ func TestBatchesPanic(t *testing.T) {
 		if p := recover(); p != "lost" {
 			t.Errorf("recovered %v", p)
 		}
+		if !c.room.TryLock() {
+			t.Error("whoever needs all memory waits for a run that is over")
+		}
 	}()
 	_, err := c.all(t.Context(), split(numbered(30), c.tokens))
 	t.Errorf("no panic: %v", err)

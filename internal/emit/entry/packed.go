@@ -22,7 +22,7 @@ const packColumns = 4
 // pack finds whether a product's epilogue can be done so.
 func (k *Kernel) pack() {
 	g := k.Gemm
-	if hasAcc(g.Epilogue) {
+	if sums(g.Epilogue) {
 		return
 	}
 	l := &loop.Loop{Var: g.Col, Hi: loop.SizeOf(g.Cols), Range: loop.Vector, Body: g.Epilogue}
@@ -42,15 +42,6 @@ func (k *Kernel) pack() {
 	shared := loop.Share(&loop.Kernel{Params: all.Params, Body: body})
 	p.Body = shared.Body
 	k.Packed, k.Wide, k.WideStores = p, wideLoads(shared, false), wideStores(shared)
-}
-
-func hasAcc(body []loop.Stmt) bool {
-	for _, s := range body {
-		if _, is := s.(*loop.Acc); is {
-			return true
-		}
-	}
-	return false
 }
 
 // PackedProduct is Product with an epilogue for columns side by side, where that can

@@ -224,10 +224,7 @@ func (r *QueryRows) FinishSum(f, sum Value) { r.finish(f, r.LSE, sum, r.Sums) }
 
 func (r *QueryRows) finish(f Value, to *loop.Local, x Value, body []loop.Stmt) {
 	w := r.w
-	alone := w.alone
-	w.alone = true
 	r.place(false, r.Query(f), r.Head(f))
 	w.once[to] = w.cast(x, ir.F32, to.DType)
-	w.body(body)
-	w.alone = alone
+	w.epilogue(body)
 }

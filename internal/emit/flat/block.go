@@ -44,25 +44,27 @@ func (b *Block) Element(e *loop.Expr, v *loop.Var, at, k Value) Value {
 // work-items need to run that.
 func (b *Block) Finish(row, col, sum Value) {
 	w, g := b.w, b.Gemm
-	alone := w.alone
-	w.alone = true
 	w.vars[g.Row], w.vars[g.Col] = row, col
 	w.once[g.Acc] = w.cast(sum, g.DType.Compute(), g.DType)
-	w.body(g.Epilogue)
-	w.alone = alone
+	w.epilogue(g.Epilogue)
 }
 
 // FinishPack does so for results side by side, as many as the kernel's Packed says,
 // of which the first is in a column that is a multiple.
 func (b *Block) FinishPack(row, col Value, sums []Value) {
 	w, p := b.w, b.w.k.Packed
-	alone := w.alone
-	w.alone = true
 	w.vars[b.Gemm.Row], w.vars[p.Pack] = row, w.high(col, p.Each)
 	for i, sum := range sums {
 		w.once[p.Acc[i]] = w.cast(sum, b.Gemm.DType.Compute(), b.Gemm.DType)
 	}
-	w.body(p.Body)
+	w.epilogue(p.Body)
+}
+
+// epilogue writes what a work-item does with results of its own.
+func (w *writer) epilogue(body []loop.Stmt) {
+	alone := w.alone
+	w.alone = true
+	w.body(body)
 	w.alone = alone
 }
 
