@@ -72,7 +72,7 @@ func step(e *Expr, out, x, y, z []uint32) func(n int) {
 	case e.Op == ir.FMA:
 		return func(n int) {
 			for i := range n {
-				out[i] = fb(fma32(fl(x[i]), fl(y[i]), fl(z[i])))
+				out[i] = fb(FMA32(fl(x[i]), fl(y[i]), fl(z[i])))
 			}
 		}
 	case e.Op == ir.Add && f32:
@@ -116,15 +116,4 @@ func step(e *Expr, out, x, y, z []uint32) func(n int) {
 			out[i] = uint32(f(uint64(x[i]), uint64(y[i]), 0))
 		}
 	}
-}
-
-// fma32 is FMA32, quicker: rounding twice is wrong only where the float64 lies
-// half way between two numbers of float32, of which the subnormal ones lie
-// wider apart.
-func fma32(x, y, z float32) float32 {
-	s := float64(x)*float64(y) + float64(z)
-	if math.Float64bits(s)&(1<<29-1) == 1<<28 || math.Abs(s) < 0x1p-126 {
-		return FMA32(x, y, z)
-	}
-	return float32(s)
 }

@@ -206,12 +206,28 @@ func Compare[T Number](op ir.Op) func(x, y T) bool {
 	return nil
 }
 
-// FMA32 is x*y + z rounded once. The product is exact in float64; the sum is
-// rounded to odd there, which keeps the second rounding correct (Boldo and
-// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+// FMA32 is x*y + z rounded once. The product is exact in float64. Rounding the
+// sum there and then to float32 differs from rounding it once only where the sum
+// in float64 lies half way between two numbers of float32: only there, and below
+// the normal numbers, which lie at other distances, is it rounded with care.
 func FMA32(x, y, z float32) float32 {
 	p, c := float64(x)*float64(y), float64(z)
 	s := p + c
+	const (
+		half    = 1 << 28 // of the last digit of float32
+		below   = half<<1 - 1
+		normals = (1023 - 126) << 52
+	)
+	if b := math.Float64bits(s); b&below != half && b&^(1<<63) >= normals {
+		return float32(s)
+	}
+	return roundedSum(p, c, s)
+}
+
+// roundedSum is p + c, of which s is the nearest float64, rounded to float32. It
+// is rounded to odd first, which keeps the second rounding correct (Boldo and
+// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+func roundedSum(p, c, s float64) float32 {
 	// The error of the sum, exact without overflow (Knuth's two-sum).
 	pp := s - c
 	err := (p - pp) + (c - (s - pp))

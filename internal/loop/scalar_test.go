@@ -139,6 +139,9 @@ func TestFMA32(t *testing.T) {
 			x, y, z = twice[i][0], twice[i][1], twice[i][2]
 		} else if i%3 == 0 {
 			z = float32(math.Ldexp(float64(z), -40))
+		} else if i%3 == 1 { // often half way, but for z
+			x, y = 1+float32(rng.IntN(1<<11))*0x1p-12, 1+float32(rng.IntN(1<<11))*0x1p-12
+			z = float32(math.Ldexp(float64(z), -60))
 		}
 		if got, want := FMA32(x, y, z), exact(x, y, z); got != want && (want != 0 || got != 0) {
 			t.Fatalf("%g*%g + %g is %g, not %g", x, y, z, got, want)
