@@ -130,17 +130,49 @@ func (r *run) each(s *step, active []bool) error {
 	if s.to.ID != 0 && r.values[s.to.ID] == nil {
 		r.values[s.to.ID] = make([]uint64, r.l.Items)
 	}
+	if s.kind == stepOp {
+		return r.operation(s, active)
+	}
 	for item, on := range active {
 		if !on {
 			continue
 		}
 		v, err := r.one(s, item)
 		if err != nil {
-			return fmt.Errorf("work-item %d: %s: %w", item, (&listing{p: r.Program}).text(s), err)
+			return r.failed(s, item, err)
 		}
 		if s.to.ID != 0 {
 			r.values[s.to.ID][item] = v
 		}
+	}
+	return nil
+}
+
+func (r *run) failed(s *step, item int, err error) error {
+	return fmt.Errorf("work-item %d: %s: %w", item, (&listing{p: r.Program}).text(s), err)
+}
+
+// operation is each of a step that computes, as most do.
+func (r *run) operation(s *step, active []bool) error {
+	var in [3][]uint64
+	for i, x := range s.args {
+		in[i] = r.values[x.ID]
+	}
+	to, from := r.values[s.to.ID], s.args[len(s.args)-1].Type
+	var a [3]uint64
+	args := a[:len(s.args)]
+	for item, on := range active {
+		if !on {
+			continue
+		}
+		for i := range args {
+			args[i] = in[i][item]
+		}
+		v, err := Eval(s.op, from, s.to.Type, args)
+		if err != nil {
+			return r.failed(s, item, err)
+		}
+		to[item] = v
 	}
 	return nil
 }
@@ -166,12 +198,6 @@ func (r *run) one(s *step, item int) (uint64, error) {
 		return uint64(r.l.Items), nil
 	case stepConst:
 		return s.bits, nil
-	case stepOp:
-		var a [3]uint64
-		for i, x := range s.args {
-			a[i] = r.value(x, item)
-		}
-		return Eval(s.op, s.args[len(s.args)-1].Type, s.to.Type, a[:len(s.args)])
 	case stepGet:
 		v := r.vars[s.v.ID][item]
 		if !v.set {

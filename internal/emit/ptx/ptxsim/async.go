@@ -66,7 +66,7 @@ func (d *decoder) beginCopy(x *instruction, s *step) (run, error) {
 			return nil, err
 		}
 	}
-	d.f.unit = min(d.f.unit, 4)
+	d.f.unit = min(d.f.unit, n)
 	return func(w *warp, m uint32) {
 		for ; m != 0; m &= m - 1 {
 			lane := bits.TrailingZeros32(m) & (lanes - 1)

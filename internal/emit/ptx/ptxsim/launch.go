@@ -43,6 +43,8 @@ type block struct {
 	called [][]wgmmaCall         // what the first warp of each four has begun
 	bulk   []*tensorCopy         // that have begun and not ended
 	async  uint32                // the clock of what copies by tensor maps, see clocks.go
+
+	operands operands // of the product at hand
 }
 
 // Launch runs the function, block after block, and ends with the first error.

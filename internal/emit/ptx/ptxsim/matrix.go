@@ -4,11 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-
-	"github.com/sinterml/sinter/internal/ir"
 )
 
 // together fails unless all lanes of the warp take part.
@@ -47,7 +44,6 @@ func (d *decoder) loadMatrix(x *instruction) (run, error) {
 	if from.base, from.offset, err = d.address(x.args[1], "u32"); err != nil {
 		return nil, err
 	}
-	d.f.unit = min(d.f.unit, 2)
 	return func(w *warp, m uint32) {
 		if !w.together(s, m) {
 			return
@@ -84,19 +80,13 @@ type product struct {
 	rows, k int
 	bits    int // of an element of A and B
 	floats  bool
-	a, b    func(uint64) float64 // elements as numbers
+	a, b    element
 }
 
-// elements are the types of A and B.
-var elements = map[string]struct {
-	bits  int
-	value func(uint64) float64
-}{
-	"f16":  {16, func(x uint64) float64 { return float64(ir.F16ToFloat32(uint16(x))) }},
-	"bf16": {16, func(x uint64) float64 { return float64(ir.BF16ToFloat32(uint16(x))) }},
-	"tf32": {32, func(x uint64) float64 { return float64(f32(x &^ 0x1fff)) }},
-	"s8":   {8, func(x uint64) float64 { return float64(int8(x)) }},
-	"u8":   {8, func(x uint64) float64 { return float64(uint8(x)) }},
+// operands are numbers of A, by rows, and B, by columns: of each, the first k.
+type operands struct {
+	a [16][32]float64
+	b [8][32]float64
 }
 
 // multiply decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C.
@@ -114,7 +104,7 @@ func (d *decoder) multiply(x *instruction) (run, error) {
 	}
 	a, okA := elements[mods[6]]
 	b, okB := elements[mods[7]]
-	p.bits, p.a, p.b = a.bits, a.value, b.value
+	p.bits, p.a, p.b = a.bits, a, b
 	p.floats = mods[5] == "f32"
 	steps := p.k * p.bits / 128 // registers of B: a lane has 32 bits of each column's 128
 	if !okA || !okB || a.bits != b.bits || mods[5] != mods[8] || p.floats == (a.bits == 8) || !p.floats && mods[5] != "s32" || steps*128 != p.k*p.bits || steps != 1 && steps != 2 {
@@ -154,60 +144,58 @@ func (w *warp) rounded(s *step, regs []int) bool {
 }
 
 // run multiplies. Lane l holds, of A, row l/4 (and 8 below it) and of B column
-// l/4, from both the values of k in the (l%4)th 32 bits of 128; of C and D row
-// l/4 (and 8 below it) and columns 2*(l%4) and the next.
+// l/4, from both the values of k in the (l%4)th 32 bits of 128.
 func (p *product) run(w *warp, regs [4][]int) {
-	var a [16][32]float64
-	var b [32][8]float64
+	o := &w.b.operands
 	per, below := 32/p.bits, p.rows/8
-	k := mask(p.bits / 8)
 	for step, at := range regs[2] {
-		for lane, x := range w.rows[at] {
-			g, first := lane/4, (4*step+lane%4)*per
-			for e := range per {
-				b[first+e][g] = p.b(x & k)
-				x >>= p.bits
-			}
+		for lane, x := range &w.rows[at] {
+			p.b.values(uint32(x), o.b[lane/4][(4*step+lane%4)*per:])
 		}
 		for half, at := range regs[1][step*below:][:below] {
-			for lane, x := range w.rows[at] {
-				row, first := &a[lane/4+8*half], (4*step+lane%4)*per
-				for e := range per {
-					row[first+e] = p.a(x & k)
-					x >>= p.bits
-				}
+			for lane, x := range &w.rows[at] {
+				p.a.values(uint32(x), o.a[lane/4+8*half][(4*step+lane%4)*per:])
 			}
 		}
 	}
-	for r := range p.rows {
-		sums := p.sums(&a[r], &b)
-		for col, sum := range sums {
-			lane, i := 4*(r%8)+col/2, 2*(r/8)+col%2
-			c := w.rows[regs[3][i]][lane]
-			if p.floats {
-				w.rows[regs[0][i]][lane] = bits32(float32(float64(math.Float32frombits(uint32(c))) + sum))
-			} else {
-				w.rows[regs[0][i]][lane] = uint64(uint32(c) + uint32(int32(int64(sum))))
-			}
+	sums := p.sums(o)
+	for i, at := range regs[0] {
+		p.add(&w.rows[at], &w.rows[regs[3][i]], &sums, i)
+	}
+}
+
+// add writes the i-th register of D from that of C: lane l holds row l/4 (and 8
+// below it) and columns 2*(l%4) and the next.
+func (p *product) add(d, c *row, sums *[16][8]float64, i int) {
+	below, odd := i/2*8, i%2
+	for lane := range lanes {
+		sum := sums[(lane/4+below)&15][2*(lane%4)+odd]
+		if p.floats {
+			d[lane] = bits32(float32(float64(f32(c[lane])) + sum))
+		} else {
+			d[lane] = uint64(uint32(c[lane]) + uint32(int32(int64(sum))))
 		}
 	}
 }
 
-// sums are those of a row of A with each column of B, several in turns so that none
-// waits for its last addition.
-func (p *product) sums(a *[32]float64, b *[32][8]float64) (s [8]float64) {
-	for half := 0; half < len(s); half += 4 {
-		var s0, s1, s2, s3 float64
-		for j, x := range a[:p.k] {
-			y := (*[4]float64)(b[j][half:])
-			s0 += x * y[0]
-			s1 += x * y[1]
-			s2 += x * y[2]
-			s3 += x * y[3]
+// sums are those of each row of A with each column of B, several in turns so that
+// none waits for its last addition.
+func (p *product) sums(o *operands) (all [16][8]float64) {
+	for r := range p.rows {
+		a := o.a[r][:p.k]
+		for col := 0; col < 8; col += 4 {
+			b0, b1, b2, b3 := o.b[col][:len(a)], o.b[col+1][:len(a)], o.b[col+2][:len(a)], o.b[col+3][:len(a)]
+			var s0, s1, s2, s3 float64
+			for k, x := range a {
+				s0 += x * b0[k]
+				s1 += x * b1[k]
+				s2 += x * b2[k]
+				s3 += x * b3[k]
+			}
+			all[r][col], all[r][col+1], all[r][col+2], all[r][col+3] = s0, s1, s2, s3
 		}
-		s[half], s[half+1], s[half+2], s[half+3] = s0, s1, s2, s3
 	}
-	return s
+	return all
 }
 
 // shuffle decodes shfl.sync: what another lane holds, or the own value where

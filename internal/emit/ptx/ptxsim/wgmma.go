@@ -38,7 +38,7 @@ type wgmmaState struct {
 // wgmmaCode is a decoded wgmma.mma_async.
 type wgmmaCode struct {
 	s       *step
-	product       // k, bits, and what elements are
+	product       // of a warp's 16 rows with 8 columns
 	cols    int   // of Y
 	regs    []int // of the sums
 	atX     int   // rows of descriptors
@@ -90,7 +90,7 @@ func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 	}
 	a, okA := elements[x.mods[5]]
 	b, okB := elements[x.mods[6]]
-	c := &wgmmaCode{s: s, product: product{bits: a.bits, floats: x.mods[4] == "f32", a: a.value, b: b.value}}
+	c := &wgmmaCode{s: s, product: product{bits: a.bits, floats: x.mods[4] == "f32", rows: 16, a: a, b: b}}
 	rows := 0
 	_, err := fmt.Sscanf(x.mods[3], "m%dn%dk%d", &rows, &c.cols, &c.k)
 	half := c.floats && a.bits == 16 && x.mods[5] == x.mods[6]
@@ -176,7 +176,7 @@ func (w *warp) beginProduct(c *wgmmaCode) {
 	if op.sums = w.chain(c); op.sums == nil {
 		return
 	}
-	err := op.each(w, func(at, n int) error { return w.b.shared.beginAsync(at, n, w) })
+	err := op.each(w, func(at, _, _, _ int) error { return w.b.shared.beginAsync(at, 16, w) })
 	if err != nil {
 		w.fail(c.s, 0, "%v", err)
 		return
@@ -236,7 +236,7 @@ func (w *warp) awaitProducts(n int) {
 			continue
 		}
 		op.run(w)
-		_ = op.each(w, func(at, n int) error { w.b.shared.endAsync(at, n, w); return nil })
+		_ = op.each(w, func(at, _, _, _ int) error { w.b.shared.endAsync(at, 16, w); return nil })
 	}
 	for _, op := range w.wgmma.begun {
 		if slices.ContainsFunc(left, func(other wgmmaOp) bool { return &other.sums[0] == &op.sums[0] }) {

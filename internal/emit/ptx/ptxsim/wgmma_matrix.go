@@ -1,9 +1,9 @@
 package ptxsim
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 )
 
 // descriptor says where a matrix lies in shared memory: rows of 128 bytes, eight
@@ -30,40 +30,38 @@ func decodeDescriptor(v uint64, turned bool) (descriptor, error) {
 	return d, nil
 }
 
-// at is where the 16 bytes lie that have an element: the n-th row or column, and
-// the k-th value, of so many bytes; and which of the bytes are its.
-func (d descriptor) at(n, k, size int, turned bool) (at, inner int) {
+// piece is where the 16 bytes lie that begin with an element: the n-th row or
+// column, and the k-th value, of so many bytes.
+func (d descriptor) piece(n, k, size int, turned bool) int {
+	var at int
 	if turned {
-		across := n % 64 * size
-		at = d.start + n/64*d.far + k/8*d.next + k%8*128 + across&^15
-		inner = across & 15
+		at = d.start + n/64*d.far + k/8*d.next + k%8*128 + n%64*size
 	} else {
-		at = d.start + n/8*d.next + n%8*128 + k*size&^15
-		inner = k * size & 15
+		at = d.start + n/8*d.next + n%8*128 + k*size
 	}
-	return at ^ at>>7&7<<4, inner
+	return at ^ at>>7&7<<4
 }
 
-// each visits the 16 bytes of both operands that the warp reads.
-func (op *wgmmaOp) each(w *warp, visit func(at, n int) error) error {
+// each visits the 16 bytes of both operands that the warp reads, and of which
+// operand they are and what row or column and value of k they begin with.
+func (op *wgmmaOp) each(w *warp, visit func(at, operand, n, k int) error) error {
 	size := op.bits / 8
 	for i, operand := range op.operands(w) {
 		d, err := decodeDescriptor(operand.descriptor, op.turned[i])
 		if err != nil {
 			return err
 		}
-		seen := -1
-		for n := operand.from; n < operand.to; n++ {
-			for k := 0; k < op.k; k++ {
-				at, inner := d.at(n, k, size, op.turned[i])
-				if inner != 0 || at == seen {
-					continue
-				}
-				seen = at
+		along, down := 16/size, 1 // elements of a piece
+		if op.turned[i] {
+			along, down = down, along
+		}
+		for n := operand.from; n < operand.to; n += down {
+			for k := 0; k < op.k; k += along {
+				at := d.piece(n, k, size, op.turned[i])
 				if at < sharedBase || at-sharedBase+16 > len(w.b.shared.data) {
 					return errors.New("a matrix that is outside of shared memory")
 				}
-				if err := visit(at-sharedBase, 16); err != nil {
+				if err := visit(at-sharedBase, i, n-operand.from, k); err != nil {
 					return err
 				}
 			}
@@ -83,38 +81,42 @@ func (op *wgmmaOp) operands(w *warp) [2]wgmmaOperand {
 	return [2]wgmmaOperand{{op.wgmmaCall.x, first, first + 16}, {op.wgmmaCall.y, 0, op.cols}}
 }
 
-// run adds the product to the sums. Lane l holds rows l/4 and 8 below it, of
-// each 8 columns 2*(l%4) and the next.
+// run adds the product to the sums, eight columns after eight.
 func (op *wgmmaOp) run(w *warp) {
-	var all [2][][]float64
-	for i, operand := range op.operands(w) {
-		d, _ := decodeDescriptor(operand.descriptor, op.turned[i])
-		value := [2]func(uint64) float64{op.a, op.b}[i]
-		for n := operand.from; n < operand.to; n++ {
-			numbers := make([]float64, op.k)
-			for k := range numbers {
-				at, inner := d.at(n, k, op.bits/8, op.turned[i])
-				numbers[k] = value(get(w.b.shared.data[at-sharedBase+inner:], op.bits/8))
-			}
-			all[i] = append(all[i], numbers)
-		}
-	}
-	for i := range op.sums {
-		for lane := range lanes {
-			x, y := all[0][lane/4+8*(i/2%2)], all[1][8*(i/4)+2*(lane%4)+i%2]
-			sum := 0.0
-			for k, v := range x {
-				sum += v * y[k]
-			}
-			c := &op.sums[i][lane]
+	x, y := op.numbers(w)
+	o := &w.b.operands
+	copy(o.a[:], x)
+	for i := 0; i < len(op.sums); i += 4 {
+		copy(o.b[:], y[2*i:])
+		sums := op.product.sums(o)
+		for j := range 4 {
+			c := &op.sums[i+j]
 			if !op.add {
-				*c = 0
+				*c = row{}
 			}
-			if op.floats {
-				*c = bits32(float32(float64(math.Float32frombits(uint32(*c))) + sum))
-			} else {
-				*c = uint64(uint32(*c) + uint32(int32(int64(sum))))
-			}
+			op.product.add(c, c, &sums, j)
 		}
 	}
+}
+
+// numbers are the warp's rows of X and the columns of Y.
+func (op *wgmmaOp) numbers(w *warp) (x, y [][32]float64) {
+	x, y = make([][32]float64, 16), make([][32]float64, op.cols)
+	to, elements := [2][][32]float64{x, y}, [2]element{op.a, op.b}
+	_ = op.each(w, func(at, i, n, k int) error { // nothing is amiss, or the product had not begun
+		var piece [16]float64
+		per := 32 / op.bits
+		for j := range 4 {
+			elements[i].values(binary.LittleEndian.Uint32(w.b.shared.data[at+4*j:]), piece[j*per:])
+		}
+		if !op.turned[i] {
+			copy(to[i][n][k:], piece[:4*per])
+			return nil
+		}
+		for j, v := range piece[:4*per] {
+			to[i][n+j][k] = v
+		}
+		return nil
+	})
+	return x, y
 }
