@@ -156,12 +156,13 @@ type symbol struct{ id, bytes int32 }
 
 // appendSymbols gives each symbol its place. Characters that have no token at
 // all move those after them to the left, as in the library; what is spelt with
-// more bytes than it has ends with the word.
+// more bytes than it has ends with the word, of which the symbols that begin
+// beyond its end have the last byte.
 func appendSymbols(out []piece, symbols []symbol, wordLen int) []piece {
 	at := 0
 	for _, s := range symbols {
 		end := min(at+int(s.bytes), wordLen)
-		out = append(out, piece{id: s.id, start: at, end: end})
+		out = append(out, piece{id: s.id, start: min(at, wordLen-1), end: end})
 		at = end
 	}
 	return out

@@ -1,6 +1,8 @@
 package tokenizer
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,5 +64,34 @@ func TestSettingsWithoutTokens(t *testing.T) {
 	e := parseFile(t, file).Encode("xaxb")
 	if !slices.Equal(e.IDs, []int32{2}) || !slices.Equal(e.Offsets, [][2]int{{0, 2}}) {
 		t.Errorf("%v %v", e.IDs, e.Offsets)
+	}
+}
+
+// TestSpeltAffixes has characters spelt with the bytes of what the model joins
+// to them, more than they have: the ids are the reference implementation's, the
+// offsets stay within the text.
+func TestSpeltAffixes(t *testing.T) {
+	vocab := map[string]int{"<unk>": 0, "a": 1, "@@a": 2}
+	for b := range 256 {
+		vocab[fmt.Sprintf("<0x%02X>", b)] = 3 + b
+	}
+	model := map[string]any{"type": "BPE", "unk_token": "<unk>", "continuing_subword_prefix": "@@", "byte_fallback": true, "vocab": vocab, "merges": []any{}}
+	for _, c := range []struct {
+		suffix, normalizer string
+		text               string
+		ids                []int32
+	}{
+		{"", "null", "aéaa", []int32{1, 67, 67, 198, 172, 2, 2}},
+		{"", `{"type":"NFC"}`, "ae\u0301aa", []int32{1, 67, 67, 198, 172, 2, 2}},
+		{"$", "null", "é é", []int32{198, 172, 39, 198, 172, 39}},
+	} {
+		model["end_of_word_suffix"] = c.suffix
+		tok := parseFile(t, map[string]any{"model": model, "normalizer": json.RawMessage(c.normalizer), "pre_tokenizer": map[string]any{"type": "WhitespaceSplit"}})
+		for _, text := range []string{c.text, strings.Repeat(c.text+" ", 2)} {
+			checkEncoding(t, tok, text)
+		}
+		if got := tok.Encode(c.text); !slices.Equal(got.IDs, c.ids) {
+			t.Errorf("%+q: ids %v, want %v", c.text, got.IDs, c.ids)
+		}
 	}
 }
