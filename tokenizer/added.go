@@ -159,7 +159,7 @@ func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 				if done < start {
 					start = done + spaceBefore(text[done:start])
 				} else {
-					start = min(done, stop)
+					start = done
 				}
 			}
 			if token.RStrip {
@@ -172,7 +172,9 @@ func parts[T string | []byte](m *matcher, text T) iter.Seq[part] {
 			if done < start && !yield(part{done, start, nil}) {
 				return
 			}
-			if !yield(part{start, stop, token}) {
+			// A token of white space alone, that before it taken, may have none
+			// left.
+			if start < stop && !yield(part{start, stop, token}) {
 				return
 			}
 			done = stop

@@ -69,10 +69,20 @@ func (t *Tokenizer) EncodePairMax(a, b string, max int) Encoding {
 	return t.assemble(s.a, s.b, true, max)
 }
 
-// trim applies the trims of the post-processor.
+// trim applies the trims of the post-processor to the tokens of a text.
 func (t *Tokenizer) trim(text string, tokens []piece) {
-	for _, trim := range t.trims {
-		trim.apply(text, tokens, t.margins)
+	if len(t.trims) == 0 {
+		return
+	}
+	for i := range tokens {
+		p := &tokens[i]
+		m := t.margins[p.id]
+		if p.added { // it may have taken white space along
+			m = marginsOf(text[p.start:p.end])
+		}
+		for _, trim := range t.trims {
+			trim.apply(text, p, m, i == 0)
+		}
 	}
 }
 

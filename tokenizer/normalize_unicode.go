@@ -106,14 +106,15 @@ func composed(parts []change) []change {
 	return out
 }
 
-// composePair is the character that two compose to. They stand in canonical
-// order, so that nothing but their composition can become one character.
+// composePair is the character that two compose to, if it is one that the
+// reference implementation knows. They stand in canonical order, so that nothing
+// but their composition can become one character.
 func composePair(a, b rune) (rune, bool) {
 	var buf [2 * utf8.UTFMax]byte
 	pair := utf8.AppendRune(utf8.AppendRune(buf[:0], a), b)
 	both := norm.NFC.Bytes(pair)
 	r, size := utf8.DecodeRune(both)
-	return r, size == len(both)
+	return r, size == len(both) && normalizable.has(r)
 }
 
 // lowercase makes letters small.

@@ -113,24 +113,22 @@ func marginsOf(token string) margins {
 
 func isMargin(r rune) bool { return r == charOfByte[' '] || unicode.IsSpace(r) }
 
-// apply trims the offsets of the tokens of a text.
-func (t trim) apply(text string, tokens []piece, margins []margins) {
-	for i := range tokens {
-		p := &tokens[i]
-		m := margins[p.id]
-		if p.added { // it may have taken white space along
-			m = marginsOf(text[p.start:p.end])
-		}
-		if m.leading == 1 && t.prefixSpace && (i == 0 || p.start == 0) {
-			m.leading = 0
-		}
-		for ; m.leading > 0 && p.start < p.end; m.leading-- {
-			_, size := utf8.DecodeRuneInString(text[p.start:])
-			p.start += size
-		}
-		for ; m.trailing > 0 && p.end > p.start; m.trailing-- {
-			_, size := utf8.DecodeLastRuneInString(text[:p.end])
-			p.end -= size
-		}
+// apply trims the offsets of a token of a text, which may be the first, by
+// margins that stay the same whatever other trims have taken.
+func (t trim) apply(text string, p *piece, m margins, first bool) {
+	if m.leading == 1 && t.prefixSpace && (first || p.start == 0) {
+		m.leading = 0
+	}
+	for ; m.leading > 0 && p.start < p.end; m.leading-- {
+		_, size := utf8.DecodeRuneInString(text[p.start:])
+		p.start += size
+	}
+	// Not where an earlier trim left the text up to here shorter than they are.
+	if before := text[:p.end]; len(before) < utf8.UTFMax*int(m.trailing) && utf8.RuneCountInString(before) < int(m.trailing) {
+		return
+	}
+	for ; m.trailing > 0 && p.end > p.start; m.trailing-- {
+		_, size := utf8.DecodeLastRuneInString(text[:p.end])
+		p.end -= size
 	}
 }

@@ -16,9 +16,12 @@ import (
 // unicodeSpace is \s within brackets, which package regexp takes for ASCII's.
 const unicodeSpace = `\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}`
 
-// unicodeWord is \w within brackets; Oniguruma's has the fractions and
-// superscripts of Latin-1, though not the others, and letters in circles.
-const unicodeWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}`
+// unicodeWord is \w within brackets; Oniguruma's has letters in circles.
+const unicodeWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}`
+
+// latinWord is what \w has only outside brackets: the fractions and superscripts
+// of Latin-1, though not the others.
+const latinWord = `\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}`
 
 // unicodeEscapes are the escapes that are wider in Unicode than in ASCII.
 var unicodeEscapes = map[byte]string{'s': unicodeSpace, 'w': unicodeWord, 'd': `\p{Nd}`}
@@ -81,6 +84,10 @@ func instructions(re *syntax.Regexp) int {
 	return min(n, math.MaxInt32)
 }
 
+// atMost is a repetition without a least number, which package regexp reads as
+// text.
+var atMost = regexp.MustCompile(`^\{,\d+\}`)
+
 // translateRegex writes a pattern as package regexp reads it.
 func translateRegex(pattern string) (string, error) {
 	var b strings.Builder
@@ -118,6 +125,11 @@ func translateRegex(pattern string) (string, error) {
 			return "", errors.New("an intersection of sets")
 		case c == '(' && brackets == 0 && !plainGroup(pattern[i:]):
 			return "", errors.New("a group other than (), (?:), (?i:) and (?i); only the patterns of known models may look ahead")
+		case c == '(' && brackets == 0 && i > 0 && strings.HasPrefix(pattern[i:], "(?i)"):
+			// In Ruby all alternatives after it belong to it.
+			return "", errors.New("(?i) elsewhere than at the start")
+		case c == '{' && brackets == 0 && atMost.MatchString(pattern[i:]):
+			b.WriteString("{0") // the comma follows
 		default:
 			b.WriteByte(c)
 		}
@@ -138,17 +150,20 @@ func plainGroup(pattern string) bool {
 
 // translateEscape writes a backslash and the letter after it.
 func translateEscape(letter byte, inBrackets bool) (string, error) {
-	if set, ok := unicodeEscapes[letter]; ok {
-		if inBrackets {
+	if set, ok := unicodeEscapes[letter|' ']; ok {
+		negated := 'A' <= letter && letter <= 'Z'
+		switch {
+		case inBrackets && negated:
+			return "", fmt.Errorf(`\%c within a set`, letter)
+		case inBrackets:
 			return set, nil
+		case letter|' ' == 'w':
+			set += latinWord
+		}
+		if negated {
+			return "[^" + set + "]", nil
 		}
 		return "[" + set + "]", nil
-	}
-	if set, ok := unicodeEscapes[letter|' ']; ok && 'A' <= letter && letter <= 'Z' {
-		if inBrackets {
-			return "", fmt.Errorf(`\%c within a set`, letter)
-		}
-		return "[^" + set + "]", nil
 	}
 	if strings.IndexByte(foreignEscapes, letter) >= 0 {
 		return "", fmt.Errorf(`the escape \%c`, letter)

@@ -270,6 +270,7 @@ func TestBadFiles(t *testing.T) {
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `[a&&b]`}}, "intersection"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `[[:alpha:]]`}}, "POSIX"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `[a\S]`}}, "within a set"},
+		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `x(?i)a|b`}}, "at the start"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `a\`}}, "backslash"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "isolated", "pattern": object{"String": "x"}}, "not known"},
 		{"pre_tokenizer", object{"type": "Split", "pattern": object{"String": "x"}}, "behavior is missing"},
