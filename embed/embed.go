@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -276,14 +277,26 @@ func (e *Encoder) tokens(text string, max int) []int32 {
 	return e.model.Tokenizer.EncodeMax(text, max).IDs
 }
 
-// EncodeIDs embeds texts given as token ids, special tokens included.
+// EncodeIDs embeds texts given as token ids, special tokens included. The mean
+// of none is 0; models that take another one of the hidden states need a token.
 func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, error) {
 	if err := e.check(ctx); err != nil {
 		return nil, err
 	}
+	if e.needsToken() {
+		if i := slices.IndexFunc(ids, func(t []int32) bool { return len(t) == 0 }); i >= 0 {
+			return nil, fmt.Errorf("embed: text %d has no tokens, of which the model's pooling takes one: leave it out", i)
+		}
+	}
 	e.running.RLock()
 	defer e.running.RUnlock()
 	return e.queue.all(ctx, split(ids, e.batch))
+}
+
+// needsToken tells whether the pooling of a text without tokens would be the
+// state of another text, or no number.
+func (e *Encoder) needsToken() bool {
+	return slices.ContainsFunc(e.model.Pooling, func(p model.Pooling) bool { return p != model.PoolMean })
 }
 
 func (e *Encoder) check(ctx context.Context) error {

@@ -293,3 +293,24 @@ func TestDamagedFiles(t *testing.T) {
 		})
 	}
 }
+
+// A text without tokens has no state to take: it must not get that of its
+// neighbour. A mean of none is 0.
+func TestTextsWithoutTokens(t *testing.T) {
+	for _, pooling := range []string{"mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"} {
+		folder := modeltest.BERT().With("1_Pooling/config.json", []byte(`{"pooling_mode":"`+pooling+`"}`))
+		e, err := New(t.Context(), Options{FS: mapFS(folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		v, err := e.EncodeIDs(t.Context(), [][]int32{{2, 5, 3}, {}, {2, 6, 3}})
+		if pooling == "mean" {
+			if err != nil || !slices.Equal(v[1], make([]float32, e.Dim())) {
+				t.Errorf("%s: %v, error %v", pooling, v, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "text 1 has no tokens") {
+			t.Errorf("%s: %v, error %v", pooling, v, err)
+		}
+	}
+}
