@@ -38,7 +38,7 @@ func (e *Encoder) readSettings(s *source) error {
 		}
 	}
 	if len(e.Prompts) == 0 {
-		e.Prompts = KnownPrompts(s.name)
+		e.Prompts = s.knownPrompts()
 	}
 	if c.Default != nil && *c.Default != "" {
 		if _, ok := c.Prompts[*c.Default]; !ok {
@@ -109,6 +109,24 @@ var knownModels = map[string]map[string]string{
 // KnownPrompts are the prompts of a model whose files name none, by its folder:
 // in the hub's cache, or one called as the model is. Most models have none.
 func KnownPrompts(folder string) map[string]string {
+	if folder == "" {
+		return nil
+	}
+	if abs, err := filepath.Abs(folder); err == nil { // "." has a name too
+		folder = abs
+	}
+	return promptsOf(folder)
+}
+
+// knownPrompts are those by the folder, or by the name of a file system.
+func (s *source) knownPrompts() map[string]string {
+	if s.dir == "" {
+		return promptsOf(s.name)
+	}
+	return KnownPrompts(s.dir)
+}
+
+func promptsOf(folder string) map[string]string {
 	folder = filepath.ToSlash(folder)
 	for name, prompts := range knownModels {
 		cached := "models--" + strings.ReplaceAll(name, "/", "--")

@@ -2,6 +2,8 @@ package model
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -13,6 +15,16 @@ func TestKnownPrompts(t *testing.T) {
 	} {
 		if got := KnownPrompts(folder); !maps.Equal(got, want) {
 			t.Errorf("%s: %v", folder, got)
+		}
+	}
+	inside := filepath.Join(t.TempDir(), "models--intfloat--e5-base", "snapshots", "0a1b")
+	if err := os.MkdirAll(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(inside)
+	for _, folder := range []string{".", "../0a1b"} {
+		if got := KnownPrompts(folder); !maps.Equal(got, e5Prompts) {
+			t.Errorf("%s in the folder of the model: %v", folder, got)
 		}
 	}
 	KnownPrompts("e5-small-v2")["query"] = "changed"
