@@ -109,13 +109,12 @@ func (e *Encoder) readAround(s *source, h *header) error {
 	if err := e.readSettings(s); err != nil {
 		return err
 	}
-	var c inputConfig
-	if _, err := s.config(inputFile, &c); err != nil {
+	_, c, err := s.input()
+	if err != nil {
 		return err
 	}
 	e.LowerCase = c.LowerCase
 	d := e.net.dims()
-	var err error
 	if e.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
 		return err
 	}

@@ -167,19 +167,32 @@ type inputConfig struct {
 	LowerCase bool     `json:"do_lower_case"`
 }
 
-const inputFile = "sentence_bert_config.json"
+// inputFiles are the names of that file, of which the first that is there
+// counts: the first versions of sentence-transformers had one for each
+// architecture.
+var inputFiles = []string{"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"}
+
+// input reads it, and gives its name.
+func (s *source) input() (name string, c inputConfig, err error) {
+	for _, name = range inputFiles {
+		if ok, err := s.config(name, &c); ok || err != nil {
+			return name, c, err
+		}
+	}
+	return name, c, nil
+}
 
 // readMaxTokens finds the length that texts are cut to: what
 // sentence_bert_config.json says, else tokenizer_config.json, and never more
 // than the network has positions for.
 func readMaxTokens(s *source, most int) (int, error) {
 	const tokenizers = "tokenizer_config.json"
-	var c inputConfig
-	if _, err := s.config(inputFile, &c); err != nil {
+	name, c, err := s.input()
+	if err != nil {
 		return 0, err
 	}
 	if c.Max != nil {
-		return checkMax(s.path(inputFile), "max_seq_length", *c.Max, most)
+		return checkMax(s.path(name), "max_seq_length", *c.Max, most)
 	}
 	var t struct {
 		Max *float64 `json:"model_max_length"` // 1e30 for no limit

@@ -26,3 +26,25 @@ func TestMaxTokens(t *testing.T) {
 		}
 	}
 }
+
+// Old folders have the settings of the network's input in a file named after the
+// architecture; the newest name comes first.
+func TestInputFile(t *testing.T) {
+	for _, name := range []string{"sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"} {
+		files := fstest.MapFS{
+			name:                    {Data: []byte(`{"max_seq_length": 128, "do_lower_case": true}`)},
+			"tokenizer_config.json": {Data: []byte(`{"model_max_length": 256}`)},
+		}
+		s := &source{name: "model", fsys: files}
+		if got, err := readMaxTokens(s, 512); err != nil || got != 128 {
+			t.Errorf("%s: %d tokens, error %v", name, got, err)
+		}
+		if _, c, err := s.input(); err != nil || !c.LowerCase {
+			t.Errorf("%s: %+v, error %v", name, c, err)
+		}
+		files["sentence_bert_config.json"] = &fstest.MapFile{Data: []byte(`{"max_seq_length": 64}`)}
+		if got, err := readMaxTokens(s, 512); err != nil || got != 64 {
+			t.Errorf("%s beside the newest: %d tokens, error %v", name, got, err)
+		}
+	}
+}
