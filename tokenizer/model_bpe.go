@@ -56,6 +56,7 @@ func (m *bpe) vocabulary() []string { return m.tokens }
 
 // readBytes has words come as bytes, not as the characters that spell them.
 func (m *bpe) readBytes() {
+	m.cutsAtSpace = false // that character is three symbols now
 	m.symbols = new([256]int32)
 	for b := range m.symbols {
 		m.symbols[b] = m.lookUp(string(charOfByte[b]))

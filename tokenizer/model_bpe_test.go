@@ -95,3 +95,28 @@ func TestSpeltAffixes(t *testing.T) {
 		}
 	}
 }
+
+// TestSpaceCharacterInBytes has the character for a space among the tokens of a
+// model of bytes, for which it is three of them: words are not cut there.
+func TestSpaceCharacterInBytes(t *testing.T) {
+	for _, c := range []struct {
+		vocab  []string
+		merges []string
+		ids    []int32
+	}{
+		{[]string{"<unk>", "a", "▁", "â", "ĸ", "ģ", "aâ", "aâĸ", "aâĸģ"}, []string{"a â", "aâ ĸ", "aâĸ ģ"}, []int32{1, 0, 3, 4, 5, 8}},
+		{[]string{"<unk>", "a", "▁", "ģ"}, []string{}, []int32{1, 0, 3, 1, 0, 3}},
+	} {
+		vocab := map[string]int{}
+		for id, token := range c.vocab {
+			vocab[token] = id
+		}
+		tok := parseFile(t, map[string]any{
+			"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
+			"model":         map[string]any{"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "vocab": vocab, "merges": c.merges},
+		})
+		if got := tok.Encode("aé▁a▁"); !slices.Equal(got.IDs, c.ids) {
+			t.Errorf("%q: ids %v, want %v", c.vocab, got.IDs, c.ids)
+		}
+	}
+}
