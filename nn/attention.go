@@ -222,9 +222,22 @@ func (a *MultiHeadAttention) dropping(q, k, v, mask sinter.Tensor, m *Mode) sint
 			sees = back.GreaterEqual(sinter.Scalar(0))
 		}
 		if a.Window > 0 {
-			sees = sees.And(back.Less(sinter.Scalar(float64(a.Window))))
+			window := sinter.Scalar(float64(a.Window))
+			sees = sees.And(back.Less(window)).And(back.Neg().Less(window))
 		}
 		scores = sinter.Where(sees, scores, sinter.Scalar(math.Inf(-1)))
 	}
-	return Dropout{P: a.Dropout}.Forward(scores.Softmax(-1), m).MatMul(v)
+	return Dropout{P: a.Dropout}.Forward(shares(scores), m).MatMul(v)
+}
+
+// shares is a softmax along the last axis, 0 where all scores are -Inf.
+func shares(scores sinter.Tensor) sinter.Tensor {
+	dt := scores.DType()
+	if dt == sinter.F16 || dt == sinter.BF16 {
+		scores = scores.Cast(sinter.F32)
+	}
+	most := scores.MaxKeep(-1).Detach()
+	blind := most.Equal(sinter.Scalar(math.Inf(-1)))
+	e := scores.Sub(sinter.Where(blind, sinter.Scalar(0), most)).Exp()
+	return e.Mul(sinter.Where(blind, sinter.Scalar(1), e.SumKeep(-1)).Reciprocal()).Cast(dt)
 }

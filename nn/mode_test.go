@@ -49,7 +49,7 @@ func TestAttentionThatDrops(t *testing.T) {
 	x := r.Normal(sinter.Dims(2, 6, 8)...).Cast(sinter.F64)
 	mask := r.Normal(sinter.Dims(6, 6)...).Cast(sinter.F64)
 	for name, a := range map[string]*nn.MultiHeadAttention{"plain": {Width: 8, Heads: 2}, "causal": {Width: 8, Heads: 4, KVHeads: 2, Causal: true},
-		"window": {Width: 8, Heads: 2, Causal: true, Window: 3}} {
+		"window": {Width: 8, Heads: 2, Causal: true, Window: 3}, "window on both sides": {Width: 8, Heads: 2, Window: 2}} {
 		if err := nn.Init(a, nn.Options{DType: sinter.F64}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +71,26 @@ func TestAttentionThatDrops(t *testing.T) {
 		if err := sinter.CheckGrad(ctx, forward, sinter.CheckGradOptions{}, x, mask); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A query that sees no key gets 0 and gradient 0, as without dropping.
+func TestAttentionThatDropsSeesNothing(t *testing.T) {
+	r := sinter.NewRand(sinter.Scalar(5))
+	x, key := r.Normal(sinter.Dims(2, 4, 8)...).Cast(sinter.F64), r.Normal(sinter.Dims(2, 3, 8)...).Cast(sinter.F64)
+	rows := sinter.Of([]float64{0, 0, math.Inf(-1), 0}, 4, 1)
+	a := &nn.MultiHeadAttention{Width: 8, Heads: 2, Causal: true} // the first of four queries has no key among three
+	if err := nn.Init(a, nn.Options{DType: sinter.F64}); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []nn.AttentionInput{{Key: key}, {Mask: rows}} {
+		a.Dropout = 0
+		want := a.Attend(x, in, training(1))
+		gradient := sinter.Grad(want.Square().Sum(), x)[0]
+		a.Dropout = 1e-9
+		got := a.Attend(x, in, training(1))
+		near(t, "gradient", sinter.Grad(got.Square().Sum(), x)[0], gradient, 1e-8)
+		near(t, "result", got, want, 1e-8)
 	}
 }
 
