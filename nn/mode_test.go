@@ -111,6 +111,32 @@ func TestBlockDrops(t *testing.T) {
 	}
 }
 
+// One value of a channel has no variance of a sample: the running one stays, in
+// a program for any number of rows too.
+func TestBatchNormOfOneValue(t *testing.T) {
+	ctx := context.Background()
+	for _, rows := range []sinter.Dim{sinter.N(1), sinter.Sym("rows", 1, 9)} {
+		b := &nn.BatchNorm{Channels: 2}
+		if err := nn.Init(b, nn.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		m := training(1)
+		y := b.Forward(sinter.Input("x", sinter.F32, rows, sinter.N(2)), m)
+		p, err := sinter.Compile(sinter.Capture(append(m.Updates(), y)...), sinter.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Run(ctx, map[string]sinter.Tensor{"x": sinter.Of([]float32{3, 4}, 1, 2)}); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "mean", b.Mean.Tensor(), sinter.Of([]float32{0.3, 0.4}, 2), 1e-6)
+		near(t, "variance", b.Var.Tensor(), sinter.Of([]float32{1, 1}, 2), 0)
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestUpdatesNeedToBeOutputs(t *testing.T) {
 	b := &nn.BatchNorm{Channels: 2}
 	if err := nn.Init(b, nn.Options{}); err != nil {

@@ -107,7 +107,8 @@ func (l *GroupNorm) Forward(x sinter.Tensor) sinter.Tensor {
 }
 
 // BatchNorm brings each channel to mean 0 and variance 1: in training by the
-// statistics of the batch, in evaluation by running ones.
+// statistics of the batch, in evaluation by running ones. A batch with a single
+// value of each channel has no variance of a sample: the running one stays.
 type BatchNorm struct {
 	Channels int
 	Eps      float64 // added to the variance; 0: 1e-5
@@ -166,17 +167,20 @@ func (l *BatchNorm) Forward(x sinter.Tensor, m *Mode) sinter.Tensor {
 		return func(old sinter.Tensor) sinter.Tensor { return old.Add(now.Cast(old.DType()).Sub(old).Mul(share)) }
 	}
 	m.change(l.Mean, moving(mean))
-	m.change(l.Var, moving(variance.Mul(ofSample(x))))
+	m.change(l.Var, func(old sinter.Tensor) sinter.Tensor {
+		n := perChannel(x, old.DType())
+		others, one := n.Sub(sinter.Scalar(1)), sinter.Scalar(1)
+		sample := variance.Cast(old.DType()).Mul(n.Div(others.Maximum(one)))
+		return sinter.Where(others.Less(one), old, moving(sample)(old))
+	})
 	return y
 }
 
-// ofSample turns the variance of a population into that of a sample: n/(n-1)
-// for the n values of a channel.
-func ofSample(x sinter.Tensor) sinter.Tensor {
-	n := sinter.Ones(x.DType(), x.Dim(0))
-	count := n.Sum()
+// perChannel is the number of values of each channel.
+func perChannel(x sinter.Tensor, dt sinter.DType) sinter.Tensor {
+	count := sinter.Ones(dt, x.Dim(0)).Sum()
 	for i := 2; i < x.Rank(); i++ {
-		count = count.Mul(sinter.Ones(x.DType(), x.Dim(i)).Sum())
+		count = count.Mul(sinter.Ones(dt, x.Dim(i)).Sum())
 	}
-	return count.Div(count.Sub(sinter.Scalar(1)))
+	return count
 }
