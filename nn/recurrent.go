@@ -152,6 +152,11 @@ func (r *Recurrent) through(x sinter.Tensor, states []sinter.Tensor, m *Mode, s 
 	if r.BatchFirst {
 		x = x.Transpose(0, 1)
 	}
+	for _, h := range states {
+		if given(h) && h.Err() == nil && !r.fits(h, x.Dim(1)) {
+			return x, nil, fmt.Errorf("a state of shape %v: want [%d, %v, %d]", h.Shape(), r.layers()*r.directions(), x.Dim(1), r.Hidden)
+		}
+	}
 	ends := make([][]sinter.Tensor, len(states))
 	for i := range r.layers() {
 		if i > 0 {
@@ -192,6 +197,11 @@ func (r *Recurrent) through(x sinter.Tensor, states []sinter.Tensor, m *Mode, s 
 		x = x.Transpose(0, 1)
 	}
 	return x, last, nil
+}
+
+// fits tells whether a state is [layers * directions, batch, Hidden].
+func (r *Recurrent) fits(h sinter.Tensor, batch sinter.Dim) bool {
+	return h.Rank() == 3 && h.Dim(0).IsConst(r.layers()*r.directions()) && h.Dim(1).Equal(batch) && h.Dim(2).IsConst(r.Hidden)
 }
 
 // LSTM is a long short-term memory. Sequences are unrolled: the number of

@@ -3,6 +3,7 @@ package nn_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -139,6 +140,18 @@ func TestRecurrentRefuses(t *testing.T) {
 	}
 	if y, _, _ := l.Forward(x, sinter.Ones(sinter.F32, sinter.Dims(1, 1, 3)...), none, nil); y.Err() == nil {
 		t.Error("a state for one layer of two")
+	}
+	for _, shape := range [][]int{{3, 1, 3}, {2, 2, 3}, {2, 1, 1}, {2, 3}, {2, 1, 1, 3}} {
+		h := sinter.Ones(sinter.F32, sinter.Dims(shape...)...)
+		for i, states := range [][2]sinter.Tensor{{h, none}, {none, h}} {
+			if y, _, _ := l.Forward(x, states[0], states[1], nil); y.Err() == nil || !strings.Contains(y.Err().Error(), "want [2, 1, 3]") {
+				t.Errorf("state %d of shape %v: %v", i, shape, y.Err())
+			}
+		}
+	}
+	// A state of one row is not that of all rows.
+	if y, _, _ := l.Forward(sinter.Ones(sinter.F32, sinter.Dims(4, 3, 2)...), sinter.Ones(sinter.F32, sinter.Dims(2, 1, 3)...), none, nil); y.Err() == nil {
+		t.Error("a state of one row for three")
 	}
 	if y, _, _ := (&nn.LSTM{Recurrent: nn.Recurrent{In: 2, Hidden: 3}}).Forward(x, none, none, nil); y.Err() == nil {
 		t.Error("no weights")
