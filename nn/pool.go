@@ -2,7 +2,7 @@ package nn
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/sinterml/sinter"
 )
@@ -28,21 +28,37 @@ func AdaptiveAvgPool(x sinter.Tensor, sizes ...int) sinter.Tensor {
 		if !ok || n < 1 || n > maxSize || s > maxSize {
 			return sinter.Fail(fmt.Errorf("axis %d cannot become %d wide", axis, n), x)
 		}
-		x = x.Transpose(axis, -1).MatMul(averages(x.DType(), s, n)).Transpose(axis, -1)
+		if s%n == 0 {
+			shape := x.Shape()
+			x = x.ReshapeDims(slices.Concat(shape[:axis], sinter.Dims(n, s/n), shape[axis+1:])...).Mean(axis + 1)
+			continue
+		}
+		x = averages(x, axis, s, n)
 	}
 	return x
 }
 
-// averages is the matrix [s, n] whose column i has 1/count at the places of s
-// that i averages.
-func averages(dt sinter.DType, s, n int) sinter.Tensor {
-	from, to := make([]float64, n), make([]float64, n)
+// averages makes the s places of an axis n averages of those that each covers,
+// and of no others: an infinity elsewhere is none of theirs.
+func averages(x sinter.Tensor, axis, s, n int) sinter.Tensor {
+	most := (s+n-1)/n + 1 // places that one covers
+	places, covers, counts := make([]int64, 0, n*most), make([]bool, 0, n*most), make([]float32, 0, n)
 	for i := range n {
-		from[i] = math.Floor(float64(i) * float64(s) / float64(n))
-		to[i] = math.Ceil(float64(i+1) * float64(s) / float64(n))
+		from, to := i*s/n, ((i+1)*s+n-1)/n
+		for at := from; at < from+most; at++ {
+			places, covers = append(places, int64(min(at, to-1))), append(covers, at < to)
+		}
+		counts = append(counts, float32(to-from))
 	}
-	lo, hi := sinter.Of(from, n), sinter.Of(to, n)
-	at := sinter.Iota(sinter.F64, 0, sinter.Dims(s, n)...)
-	inside := at.GreaterEqual(lo).And(at.Less(hi))
-	return sinter.Where(inside, hi.Sub(lo).Reciprocal(), sinter.Scalar(0).Cast(sinter.F64)).Cast(dt)
+	behind := make([]int, x.Rank()-axis-1)
+	for i := range behind {
+		behind[i] = 1
+	}
+	dt := x.DType()
+	if dt == sinter.F16 || dt == sinter.BF16 {
+		x = x.Cast(sinter.F32)
+	}
+	inside := sinter.Of(covers, append([]int{n, most}, behind...)...)
+	sum := sinter.Where(inside, x.Take(sinter.Of(places, n, most), axis), sinter.Scalar(0)).Sum(axis + 1)
+	return sum.Div(sinter.Of(counts, append([]int{n}, behind...)...).Cast(x.DType())).Cast(dt)
 }
