@@ -33,17 +33,26 @@ func L1(x, y Tensor) Tensor { return x.Sub(y).Abs().Mean() }
 // delta*(d - delta/2) beyond it.
 func Huber(x, y Tensor, delta float64) Tensor {
 	diff := x.Sub(y)
+	if !(delta > 0) {
+		return failf([]Tensor{diff}, "a delta of %v: want more than 0", delta)
+	}
 	d := diff.Abs()
-	near := diff.Square().Mul(Scalar(0.5))
+	isNear := d.Less(Scalar(delta))
+	// The unused branch is kept finite: its gradient would be NaN.
+	near := Where(isNear, diff, diff.like(0)).Square().Mul(Scalar(0.5))
 	far := d.Sub(Scalar(delta / 2)).Mul(Scalar(delta))
-	return Where(d.Less(Scalar(delta)), near, far).Mean()
+	return Where(isNear, near, far).Mean()
 }
 
 // BCEWithLogits is the mean binary cross-entropy of Sigmoid(logits) with
 // targets between 0 and 1.
 func BCEWithLogits(logits, targets Tensor) Tensor {
-	// log(1 + e^x) - x*t: no logarithm of a rounded sigmoid.
-	return logits.Softplus().Sub(logits.Mul(targets)).Mean()
+	// log(1 + e^x) - x*t: no logarithm of a rounded sigmoid. As log(1 + e^-|x|)
+	// and |x| times the share of the other side, it does not cancel where x is
+	// right.
+	one := Scalar(1)
+	other := Where(logits.Less(Scalar(0)), logits.Neg().Mul(targets), logits.Mul(one.Sub(targets)))
+	return logits.negative().Exp().Log1p().Add(other).Mean()
 }
 
 // CrossEntropyOptions describe a cross-entropy.
@@ -64,6 +73,9 @@ func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
 	given := []Tensor{logits, targets}
 	if len(logits.v.Shape) < 1 || len(targets.v.Shape) != len(logits.v.Shape)-1 {
 		return failf(given, "want logits [..., classes] and targets [...]")
+	}
+	if rows := logits.v.Shape[:len(targets.v.Shape)]; !rows.Equal(targets.v.Shape) {
+		return failf(given, "logits of rows %v and targets %v: want one target for each row", rows, targets.v.Shape)
 	}
 	if !targets.v.DType.IsInt() {
 		return fail(fmt.Errorf("the targets are integers, not %v: use Cast", targets.v.DType), given...)
@@ -88,5 +100,5 @@ func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
 	if o.Reduction != ReduceMean {
 		return o.Reduction.of(loss)
 	}
-	return loss.Sum().Div(counts.Cast(I64).Sum().Cast(loss.DType()))
+	return loss.float("CrossEntropy", func(x Tensor) Tensor { return x.Sum().Div(counts.Cast(I64).Sum().Cast(x.DType())) })
 }
