@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sinterml/sinter"
 )
@@ -43,6 +44,11 @@ func NLL(logp, targets sinter.Tensor, o NLLOptions) sinter.Tensor {
 	if !targets.DType().IsInt() || targets.Rank() != logp.Rank()-1 {
 		return sinter.Fail(fmt.Errorf("want log probabilities [..., classes] and integers [...]"), logp, targets)
 	}
+	for i, n := range targets.Shape() {
+		if !n.Equal(logp.Dim(i)) {
+			return sinter.Fail(fmt.Errorf("log probabilities %v and targets %v: want one target for each row", logp.Shape(), targets.Shape()), logp, targets)
+		}
+	}
 	weight := sinter.Ones(logp.DType(), targets.Shape()...)
 	right := targets
 	if o.IgnoreIndex != nil {
@@ -58,7 +64,11 @@ func NLL(logp, targets sinter.Tensor, o NLLOptions) sinter.Tensor {
 	loss := logp.TakeAlong(right.Unsqueeze(-1), -1).Squeeze(-1).Neg().Mul(weight)
 	loss = sinter.Where(weight.Equal(sinter.Scalar(0)), sinter.Scalar(0), loss)
 	if o.Reduction == sinter.ReduceMean {
-		return loss.Sum().Div(weight.Sum())
+		dt := loss.DType()
+		if dt == sinter.F16 || dt == sinter.BF16 { // too coarse for sums
+			loss, weight = loss.Cast(sinter.F32), weight.Cast(sinter.F32)
+		}
+		return loss.Sum().Div(weight.Sum()).Cast(dt)
 	}
 	return reduce(loss, o.Reduction)
 }
@@ -80,7 +90,7 @@ func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
 	if o.LogTarget {
 		each = target.Exp().Mul(target.Sub(logq))
 	} else {
-		some := target.Greater(sinter.Scalar(0))
+		some := target.NotEqual(sinter.Scalar(0)) // NaN, and below 0, is no probability, and remains NaN
 		// The logarithm's gradient at 0 is kept out of both branches.
 		log := sinter.Where(some, target, sinter.Scalar(1)).Log()
 		each = sinter.Where(some, target.Mul(log.Sub(logq)), sinter.Scalar(0))
@@ -139,8 +149,13 @@ func InfoNCE(a, b sinter.Tensor, o InfoNCEOptions) sinter.Tensor {
 	if a.Rank() != 2 || b.Rank() != 2 {
 		return sinter.Fail(fmt.Errorf("want vectors [n, width] and [m, width]"), operands...)
 	}
-	if o.Temperature < 0 {
+	if !(o.Temperature >= 0) || math.IsInf(o.Temperature, 1) {
 		return sinter.Fail(fmt.Errorf("a Temperature of %v", o.Temperature), operands...)
+	}
+	n, ok1 := a.Dim(0).Const()
+	m, ok2 := b.Dim(0).Const()
+	if ok1 && ok2 && m < n {
+		return sinter.Fail(fmt.Errorf("%d rows have no own among %d", n, m), operands...)
 	}
 	if o.Symmetric && !a.Dim(0).Equal(b.Dim(0)) {
 		return sinter.Fail(fmt.Errorf("both directions need as many rows of each"), operands...)

@@ -1,0 +1,46 @@
+package nn_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/nn"
+)
+
+// The number of rows is no f16.
+func TestNLLOfManyRows(t *testing.T) {
+	for _, dt := range []sinter.DType{sinter.F16, sinter.BF16} {
+		loss := nn.NLL(sinter.Full(dt, -0.5, sinter.Dims(70001, 2)...), sinter.Zeros(sinter.I64, sinter.N(70001)), nn.NLLOptions{})
+		if got := values(t, loss)[0]; got != 0.5 {
+			t.Errorf("%v: %v, want 0.5", dt, got)
+		}
+	}
+}
+
+func TestLossesRefuse(t *testing.T) {
+	zeros := func(sizes ...int) sinter.Tensor { return sinter.Zeros(sinter.F32, sinter.Dims(sizes...)...) }
+	whole := func(sizes ...int) sinter.Tensor { return sinter.Zeros(sinter.I64, sinter.Dims(sizes...)...) }
+	for want, y := range map[string]sinter.Tensor{
+		"one target for each row": nn.NLL(zeros(4, 3), whole(1), nn.NLLOptions{}),
+		"targets [5 2]":           nn.NLL(zeros(1, 2, 3), whole(5, 2), nn.NLLOptions{}),
+		"3 rows have no own":      nn.InfoNCE(zeros(3, 2), zeros(2, 2), nn.InfoNCEOptions{}),
+		"a Temperature of NaN":    nn.InfoNCE(zeros(3, 2), zeros(3, 2), nn.InfoNCEOptions{Temperature: math.NaN()}),
+		"a Temperature of +Inf":   nn.InfoNCE(zeros(3, 2), zeros(3, 2), nn.InfoNCEOptions{Temperature: math.Inf(1)}),
+	} {
+		if y.Err() == nil || !strings.Contains(y.Err().Error(), want) {
+			t.Errorf("%v, want %q", y.Err(), want)
+		}
+	}
+}
+
+// A target that is no probability is not passed over.
+func TestKLOfNoProbability(t *testing.T) {
+	for _, target := range []float64{math.NaN(), -0.5} {
+		logq, p := sinter.Of([]float64{-1, -2}, 2), sinter.Of([]float64{target, 0.5}, 2)
+		if got := values(t, nn.KL(logq, p, nn.KLOptions{}))[0]; !math.IsNaN(got) {
+			t.Errorf("target %v: %v", target, got)
+		}
+	}
+}
