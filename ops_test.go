@@ -372,3 +372,21 @@ func TestLosses(t *testing.T) {
 		t.Error("misuse fits")
 	}
 }
+
+// The statistics of halves are those of their values in F32.
+func TestBatchNormOfHalves(t *testing.T) {
+	for _, c := range []struct {
+		dt DType
+		x  []float32
+	}{{BF16, []float32{100, 101, 100.5, 100}}, {F16, []float32{1000, -1000, 500, 100}}} {
+		x := Of(c.x, 4, 1)
+		y, _, _ := BatchNormTrain(x.Cast(c.dt), Tensor{}, Tensor{}, 1e-5)
+		exact, _, _ := BatchNormTrain(x, Tensor{}, Tensor{}, 1e-5)
+		if y.DType() != c.dt {
+			t.Errorf("%v became %v", c.dt, y.DType())
+		}
+		if got := single(t, y.Cast(F32).Sub(exact).Abs().Max()); !(got < 0.01) {
+			t.Errorf("%v: off by %v", c.dt, got)
+		}
+	}
+}
