@@ -108,11 +108,13 @@ func (e *Evaluator) Run(ctx context.Context, data Data) (*Scores, error) {
 }
 
 func (e *Evaluator) scores(sums []float64) *Scores {
-	s := &Scores{values: map[string]float64{}, sums: map[string][]float64{}}
+	s := &Scores{values: map[string]float64{}, counts: map[string][]float64{}}
 	for i, m := range e.metrics {
 		part := sums[:e.sizes[i]]
 		sums = sums[e.sizes[i]:]
-		s.sums[m.Name] = part
+		if m.confusion {
+			s.counts[m.Name] = part
+		}
 		s.values[m.Name] = part[0]
 		if m.Value != nil {
 			s.values[m.Name] = m.Value(part)
@@ -143,7 +145,7 @@ func only(b Batch, inputs []sinter.InputInfo) Batch {
 // Scores is what an evaluation found. The zero Scores, and nil, have nothing.
 type Scores struct {
 	values map[string]float64
-	sums   map[string][]float64
+	counts map[string][]float64 // of a Confusion
 }
 
 // Value is a metric by its name, false where there is none.
@@ -168,9 +170,9 @@ func (s *Scores) Confusion(name string) Confusion {
 	if s == nil {
 		return nil
 	}
-	sums := s.sums[name]
-	if c := confusionOf(sums); len(c) > 1 && len(c)*len(c) == len(sums) {
-		return c
+	sums, ok := s.counts[name]
+	if !ok {
+		return nil
 	}
-	return nil
+	return confusionOf(sums)
 }

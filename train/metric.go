@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter"
 )
@@ -14,6 +15,8 @@ type Metric struct {
 	Sums sinter.Tensor
 	// Value makes the number of all sums; nil: the first of them.
 	Value func(sums []float64) float64
+
+	confusion bool // the sums are the counts of a Confusion
 }
 
 // Mean is the average of all elements of x, such as the losses of single rows.
@@ -36,7 +39,12 @@ func ratio(sums []float64) float64 { return sums[0] / sums[1] }
 // Accuracy is the share of rows whose greatest logit, of [..., classes], is that
 // of the label [...].
 func Accuracy(name string, logits, labels sinter.Tensor) Metric {
-	return Mean(name, logits.ArgMax(-1).Equal(labels.Cast(sinter.I64)).Cast(sinter.F32))
+	found := logits.ArgMax(-1)
+	if found.Err() == nil && labels.Err() == nil && !slices.EqualFunc(found.Shape(), labels.Shape(), sinter.Dim.Equal) {
+		err := fmt.Errorf("train: metric %s: rows %v of logits and labels %v: want one label for each row", name, found.Shape(), labels.Shape())
+		return Metric{Name: name, Sums: sinter.Fail(err, logits, labels)}
+	}
+	return Mean(name, found.Equal(labels.Cast(sinter.I64)).Cast(sinter.F32))
 }
 
 // F1 is the unweighted mean of the classes' F1 scores, 2PR/(P+R) of precision P
@@ -59,11 +67,15 @@ func ConfusionMatrix(name string, logits, labels sinter.Tensor, classes int) Met
 		return Metric{Name: name, Sums: sinter.Fail(err, logits)}
 	}
 	found, right := logits.ArgMax(-1).Reshape(-1), labels.Cast(sinter.I64).Reshape(-1)
+	if found.Err() == nil && right.Err() == nil && !found.Dim(0).Equal(right.Dim(0)) {
+		err := fmt.Errorf("train: metric %s: %v rows of logits and %v labels", name, found.Dim(0), right.Dim(0))
+		return Metric{Name: name, Sums: sinter.Fail(err, logits, labels)}
+	}
 	place := right.Mul(sinter.Scalar(float64(classes))).Add(found)
 	if place.Err() != nil {
 		return Metric{Name: name, Sums: place}
 	}
 	cells := sinter.Zeros(sinter.F32, sinter.N(classes*classes))
 	counts := sinter.IndexAdd(cells, 0, place, sinter.Full(sinter.F32, 1, place.Shape()...))
-	return Metric{Name: name, Sums: counts, Value: func(sums []float64) float64 { return confusionOf(sums).Accuracy() }}
+	return Metric{Name: name, Sums: counts, confusion: true, Value: func(sums []float64) float64 { return confusionOf(sums).Accuracy() }}
 }
