@@ -313,3 +313,14 @@ func Example() {
 	fmt.Printf("%.3f %v\n", line, err)
 	// Output: [3.000 -1.000] <nil>
 }
+
+// A cycle of no steps is at its end, as other schedules are.
+func TestOneCycleOfNoSteps(t *testing.T) {
+	for _, steps := range []int{1, 0, -5} {
+		for _, step := range []int{0, 1, 100} {
+			if rate := optim.OneCycle(1, steps)(step); math.Abs(rate-1.0/250000) > 1e-12 {
+				t.Errorf("step %d of %d: %v", step, steps, rate)
+			}
+		}
+	}
+}

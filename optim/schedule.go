@@ -54,6 +54,7 @@ func Warmup(steps int, then Schedule) Schedule {
 // 2017, in PyTorch's form).
 func OneCycle(most float64, steps int) Schedule {
 	const share, start, end = 0.3, 25, 1e4
+	steps = max(1, steps) // of none, it is at its end
 	peak := share*float64(steps) - 1
 	last := float64(steps) - 1
 	between := func(from, to, done float64) float64 { return to + (from-to)/2*(1+math.Cos(math.Pi*done)) }
