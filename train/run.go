@@ -141,7 +141,9 @@ func (r *run) epochs(ctx context.Context) error {
 			return err
 		}
 	}
-	for !r.done() {
+	// The last step may be the last of an epoch, which then ends too; a run that
+	// was killed between the two still has that before it.
+	for begun := r.at.Batch > 0; begun || !r.done(); begun = false {
 		if err := r.epoch(ctx); err != nil {
 			return err
 		}
@@ -153,6 +155,9 @@ func (r *run) epochs(ctx context.Context) error {
 func (r *run) epoch(ctx context.Context) error {
 	last := time.Now()
 	for batch, err := range r.o.Data.Epoch(r.o.Seed, r.at.Epoch, r.at.Batch) {
+		if r.done() {
+			return nil // within the epoch
+		}
 		if e := ctx.Err(); e != nil {
 			return e
 		}
@@ -173,9 +178,6 @@ func (r *run) epoch(ctx context.Context) error {
 			if err := r.after(ctx, values); err != nil {
 				return err
 			}
-		}
-		if r.done() {
-			return nil
 		}
 		last = time.Now()
 	}

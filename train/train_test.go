@@ -446,3 +446,45 @@ func TestWhichMetricsHaveAConfusion(t *testing.T) {
 		t.Errorf("of one class:\n%v", c)
 	}
 }
+
+// Steps that end with an epoch end it: it is evaluated as all others are, by a
+// run too that was killed in between and goes on.
+func TestStepsThatEndAnEpoch(t *testing.T) {
+	ends := func(o Options) (at []int) {
+		o.Report = func(e Event) error {
+			if e.EpochEnd {
+				at = append(at, e.Step)
+			}
+			return nil
+		}
+		if r := mustRun(t, o); r.Step != o.Steps || r.Epoch != o.Steps/7 {
+			t.Errorf("%d steps: ended at step %d of epoch %d", o.Steps, r.Step, r.Epoch)
+		}
+		return at
+	}
+	for steps, want := range map[int][]int{13: {7}, 14: {7, 14}, 15: {7, 14}} {
+		o := ringOptions(t, optim.Options{})
+		o.Steps = steps
+		if got := ends(o); !slices.Equal(got, want) {
+			t.Errorf("%d steps: epochs end at %v, want %v", steps, got, want)
+		}
+	}
+	o := ringOptions(t, optim.Options{})
+	o.Steps, o.Checkpoints = 14, Checkpoints{Dir: t.TempDir(), Every: 14}
+	killed := errors.New("killed")
+	o.Report = func(e Event) error {
+		if e.Step == 14 {
+			return killed
+		}
+		return nil
+	}
+	if _, err := Run(context.Background(), o); !errors.Is(err, killed) {
+		t.Fatal(err)
+	}
+	o.Checkpoints.Resume = true
+	for _, want := range [][]int{{14}, nil} {
+		if got := ends(o); !slices.Equal(got, want) {
+			t.Errorf("going on, epochs end at %v, want %v", got, want)
+		}
+	}
+}
