@@ -211,8 +211,11 @@ func (b *indexBuilder) binary(s *source) {
 // add puts a source's pieces into the index.
 func (b *indexBuilder) add(s *source) {
 	b.index.files = append(b.index.files, s.file)
-	if s.file.Path == textfiles.Stdin {
-		b.index.stdin = s.text
+	if !s.keep {
+		if b.index.once == nil {
+			b.index.once = map[int]string{}
+		}
+		b.index.once[len(b.index.files)-1] = s.text
 	}
 	for i, p := range s.pieces {
 		x := indexed{file: len(b.index.files) - 1, Piece: p}

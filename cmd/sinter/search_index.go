@@ -18,8 +18,8 @@ import (
 type index struct {
 	files    []textfiles.File
 	passages []indexed
-	stdin    string // its text: it cannot be read again
-	embedded int    // passages that were embedded for this search
+	once     map[int]string // texts of files that cannot be read again: standard input, pipes
+	embedded int            // passages that were embedded for this search
 
 	last struct { // the file whose lines were asked for last
 		file  int
@@ -166,8 +166,9 @@ func (x *index) lines(file int) ([]string, error) {
 	if x.last.lines != nil && x.last.file == file {
 		return x.last.lines, nil
 	}
-	text := x.stdin
-	if f := x.files[file]; f.Path != textfiles.Stdin {
+	text, ok := x.once[file]
+	if !ok {
+		f := x.files[file]
 		f.Named = true // whatever its size: it is in the index
 		var err error
 		if text, err = f.Read(nil, 0); err != nil {
