@@ -23,7 +23,8 @@ import (
 // A run that goes on ends at the same bits as one that was never stopped.
 type Checkpoints struct {
 	// Dir is the folder, made where it is missing; "": no checkpoints. One is saved
-	// at the end of a run, and when its context is done, besides those by Every.
+	// at the end of a run, and when its context is done or Report fails, besides
+	// those by Every.
 	Dir   string
 	Every int // steps; 0: none between
 	Keep  int // the last so many; 0: 3

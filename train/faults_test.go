@@ -108,6 +108,41 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	}
 }
 
+// A run whose report fails, as at a disk that is full, keeps where it is: what
+// goes on from there ends at the bits of one that was heard to the end.
+func TestReportFails(t *testing.T) {
+	o := ringOptions(t, optim.Options{})
+	mustRun(t, o)
+	want := bits(t, o)
+	broken := errors.New("nobody listens")
+	for name, at := range map[string]func(e Event) bool{
+		"a step":   func(e Event) bool { return !e.EpochEnd && e.Step == 3 },
+		"an epoch": func(e Event) bool { return e.EpochEnd && e.Epoch == 2 },
+	} {
+		o := ringOptions(t, optim.Options{})
+		o.Checkpoints = Checkpoints{Dir: t.TempDir(), Resume: true}
+		o.Report = func(e Event) error {
+			if at(e) {
+				return broken
+			}
+			return nil
+		}
+		r, err := Run(t.Context(), o)
+		if !errors.Is(err, broken) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if steps, _, err := o.Checkpoints.list(); err != nil || len(steps) != 1 || steps[0] != r.Step {
+			t.Errorf("%s: checkpoints %v, %v, after step %d", name, steps, err, r.Step)
+		}
+		dir := o.Checkpoints
+		o = ringOptions(t, optim.Options{})
+		o.Checkpoints = dir
+		if mustRun(t, o); bits(t, o) != want {
+			t.Errorf("%s: another net", name)
+		}
+	}
+}
+
 // Errors say once where they are from.
 func TestCheckpointErrorsHaveOnePrefix(t *testing.T) {
 	o := ringOptions(t, optim.Options{})

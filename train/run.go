@@ -43,6 +43,7 @@ type run struct {
 	saved     int     // Total of the last checkpoint; -1: none
 	used      float64 // the learning rate of the last step
 	moved     bool    // something else than Total has changed since
+	unheard   bool    // Report failed
 	unlock    func()  // gives the folder of checkpoints free; nil: it is not held
 }
 
@@ -73,9 +74,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return &r.result, err
 	}
 	err := r.epochs(ctx)
-	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err == nil || r.unheard || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		if e := r.save(ctx); e != nil {
-			err = e // more than that the run was asked to end
+			err = e // more than that the run was asked to end, or that nobody hears
 		}
 	}
 	if err == nil {
@@ -248,7 +249,14 @@ func (r *run) after(ctx context.Context, values []float64) error {
 	for i, name := range r.stepper.names {
 		e.Metrics[name] = values[firstMetric+i]
 	}
-	return r.o.Report(e)
+	return r.report(e)
+}
+
+// report tells of an event that is behind the run.
+func (r *run) report(e Event) error {
+	err := r.o.Report(e)
+	r.unheard = err != nil
+	return err
 }
 
 // endEpoch goes on to the next epoch, with what is due between.
@@ -267,7 +275,7 @@ func (r *run) endEpoch(ctx context.Context) error {
 		return nil
 	}
 	e.Elapsed = time.Since(r.start)
-	return r.o.Report(e)
+	return r.report(e)
 }
 
 // evaluate measures the net, and hears whether to stop.

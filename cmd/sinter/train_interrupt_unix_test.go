@@ -66,3 +66,33 @@ func TestTrainInterrupted(t *testing.T) {
 		t.Error("another model", err)
 	}
 }
+
+// A reader that has seen enough ends a run like an interrupt: what was learned is
+// kept.
+func TestTrainReaderLeaves(t *testing.T) {
+	dir := t.TempDir()
+	c := trainProcess(dir, "--epochs", "100000")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+	defer kill.Stop()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || !strings.Contains(errs.String(), "--resume goes on from there") {
+		t.Errorf("%v: %s", err, errs.String())
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*.safetensors")); err != nil || len(names) != 1 {
+		t.Error(names, err)
+	}
+}

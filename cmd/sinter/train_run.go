@@ -32,6 +32,7 @@ type trainRun struct {
 	every    int  // steps between the lines for people
 	spent    train.Result
 	runs     int               // begun
+	unheard  error             // why an event could not be told
 	curves   report.Curves     // of the last of them
 	metadata map[string]string // of the file of weights
 	data     string            // a checksum of what the user gave to learn from; "": nothing
@@ -115,9 +116,13 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 			err = e
 		}
 	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet {
+	if interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err()); r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet && (interrupted || t.unheard != nil && errors.Is(err, t.unheard)) {
 		t.progress.end()
-		fmt.Fprintf(t.stderr, "sinter: interrupted at step %d, which is kept in %s: --resume goes on from there\n", r.Step, o.Checkpoints.Dir)
+		why := "interrupted"
+		if !interrupted {
+			why = "output failed"
+		}
+		fmt.Fprintf(t.stderr, "sinter: %s at step %d, which is kept in %s: --resume goes on from there\n", why, r.Step, o.Checkpoints.Dir)
 	}
 	if r != nil {
 		t.spent.Compile += r.Compile
@@ -142,11 +147,12 @@ func (t *trainRun) keepEvents(o *train.Options, part string) (board *report.Tens
 			t.curves.Add(e)
 		}
 		if board != nil {
-			if err := board.Add(e); err != nil {
-				return err
+			if t.unheard = board.Add(e); t.unheard != nil {
+				return t.unheard
 			}
 		}
-		return tell(e)
+		t.unheard = tell(e)
+		return t.unheard
 	}
 	return board, nil
 }
