@@ -99,9 +99,11 @@ func TestSearchFiles(t *testing.T) {
 	if r := search("wide.txt"); len(r.Results) != 1 || r.Results[0].Text != "wide" {
 		t.Errorf("%+v", r.Results)
 	}
-	status, _, stderr := runCommand(t, nil, "", "search", "--model", model, "x", "zero")
-	if status != 0 || !strings.Contains(stderr, "zero: not a text file") {
-		t.Errorf("status %d: %s", status, stderr)
+	for _, name := range []string{"zero", "-"} {
+		status, _, stderr := runCommand(t, nil, "a\x00b", "search", "--model", model, "x", name)
+		if status != 0 || strings.Count(stderr, name+": not a text file") != 1 {
+			t.Errorf("status %d: %s", status, stderr)
+		}
 	}
 }
 

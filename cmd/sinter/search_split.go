@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	store "github.com/sinterml/sinter/cmd/sinter/internal/index"
 	"github.com/sinterml/sinter/cmd/sinter/internal/passage"
 	"github.com/sinterml/sinter/cmd/sinter/internal/ranking"
+	"github.com/sinterml/sinter/cmd/sinter/internal/textfiles"
 	"github.com/sinterml/sinter/tokenizer"
 )
 
@@ -58,6 +60,9 @@ func (b *indexBuilder) read(ctx context.Context, sources []*source) ([]*source, 
 			b.batch.Files = append(b.batch.Files, s.record())
 		case s.err != nil:
 			b.app.skip(b.skip, s.err)
+			if s.file.Named && (errors.Is(s.err, textfiles.ErrBinary) || errors.Is(s.err, textfiles.ErrTooLarge)) {
+				b.app.warn("%v", s.err)
+			}
 		default:
 			good = append(good, s)
 		}
