@@ -73,8 +73,8 @@ them, kernels and why they are apart, memory, loops and machine code; with
 				a.settings.model = args[0]
 			}
 			f.run.given = cmd.Flags().Changed("tokens")
-			if cmd.Flags().Changed("html") && f.html == "" {
-				return usagef("--html is empty: give the name of a file")
+			if err := checkEmpty(cmd.Flags(), "the name of a file", "html", "timeline"); err != nil {
+				return err
 			}
 			return a.graph(cmd.Context(), f)
 		},

@@ -31,6 +31,9 @@ func (a *app) indexStatusCommand(folder *string) *cobra.Command {
 		Short: "Show where the index is, how large it is and what it holds",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkEmpty(cmd.Flags(), "a folder", "index"); err != nil {
+				return err
+			}
 			return a.indexStatus(cmd.Context(), *folder)
 		},
 	}
@@ -124,6 +127,9 @@ models that nobody searched with, stay for --days, so that branches can come and
 go. Then it makes the index smaller. Searches may go on meanwhile.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkEmpty(cmd.Flags(), "a folder", "index"); err != nil {
+				return err
+			}
 			if days < 0 {
 				return usagef("--days %d: use at least 0", days)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -47,6 +48,21 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 		return nil, err
 	}
 	return &outputFile{Writer: p, file: p.File.(*os.File), pending: p}, nil
+}
+
+// checkOutput says before long work what createOutput would say behind it. What is
+// written in place is left alone: a pipe is opened once.
+func (a *app) checkOutput(flag, path string) error {
+	info, err := os.Stat(path)
+	if path == "" || path == "-" || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	out, err := a.createOutput(path)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	out.pending.Discard()
+	return nil
 }
 
 // seekable is the file where its bytes can be written in any order.

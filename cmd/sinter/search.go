@@ -69,6 +69,9 @@ searched.`,
 				}
 				return a.listFiles(cmd.Context(), args, f.files)
 			}
+			if err := checkEmpty(cmd.Flags(), "a folder", "index"); err != nil {
+				return err
+			}
 			q, err := a.query(args, f)
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -79,10 +80,14 @@ func (a *app) checkSimilarity(cmd *cobra.Command, f similarityFlags) error {
 	if err := f.shorten.check(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := checkEmpty(cmd.Flags(), "the name of a file", "png", "npy"); err != nil {
+		return err
+	}
+	if f.png != "" && f.png == f.npy {
+		return usagef("--png and --npy are one file, %s: give two", f.png)
+	}
 	for _, name := range []string{"png", "npy"} {
 		switch set := cmd.Flags().Lookup(name); {
-		case set.Changed && set.Value.String() == "":
-			return usagef("--%s is empty: give the name of a file", name)
 		case set.Changed && f.dedupUsed:
 			return usagef("--%s is about the matrix, --dedup prints groups: give one", name)
 		case set.Changed && a.settings.json:
@@ -96,6 +101,9 @@ func (a *app) checkSimilarity(cmd *cobra.Command, f similarityFlags) error {
 }
 
 func (a *app) similarityOf(ctx context.Context, name string, f similarityFlags) error {
+	if err := errors.Join(a.checkOutput("png", f.png), a.checkOutput("npy", f.npy)); err != nil {
+		return err
+	}
 	s, done, err := a.openTexts(name, f.jsonl)
 	if err != nil {
 		return err

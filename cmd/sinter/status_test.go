@@ -143,6 +143,8 @@ func TestStatusSimilarity(t *testing.T) {
 		{"groups of no number", nil, "", []string{"similarity", "--dedup", "nan", "-"}, 2, "from -1 to 1"},
 		{"groups drawn", nil, "", []string{"similarity", "--dedup", "0.9", "--png", "x.png", "-"}, 2, "give one"},
 		{"a picture as JSON", nil, "", []string{"similarity", "--json", "--png", "x.png", "-"}, 2, "give one"},
+		{"a picture and a matrix in one", nil, "", []string{"similarity", "--png", "x", "--npy", "x", "-"}, 2, "give two"},
+		{"a picture in a folder's place", nil, "", []string{"similarity", "--model", model, "--png", empty, "-"}, 2, "--png: output"},
 		{"a picture without a name", nil, "", []string{"similarity", "--png", "", "-"}, 2, "--png is empty"},
 	})
 }
@@ -204,6 +206,9 @@ func TestStatusSearch(t *testing.T) {
 		{"zero bytes and JSON", nil, "", []string{"search", "--files", "-0", "--json"}, 2, "give one"},
 		{"files of no such path", nil, "", []string{"search", "--files", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
 		{"no files", nil, "", []string{"search", "--files", empty}, 0, ""},
+		{"an index of no name", nil, "", []string{"search", "--model", model, "--index", "", "x", empty}, 2, "--index is empty"},
+		{"an index of no name to forget", nil, "", []string{"index", "prune", "--all", "--index", ""}, 2, "--index is empty"},
+		{"an index of no name to show", nil, "", []string{"index", "status", "--index", ""}, 2, "--index is empty"},
 		{"index and none", nil, "", []string{"search", "--index", empty, "--no-index", "x"}, 2, "--no-index"},
 		{"no such path", nil, "", []string{"search", "--model", model, "x", filepath.Join(empty, "nowhere")}, 1, "nowhere"},
 		{"nothing in a file", nil, "", []string{"search", "--model", model, "--no-index", "--rank", "words", "xyzzy", filepath.Join(model, "config.json")}, 0, "nothing found in 1 file\n"},
@@ -229,6 +234,7 @@ func TestStatusGraph(t *testing.T) {
 		{"profile without clocks", nil, "", []string{"graph", model, "--profile", "--tokens", "3", "--device", "interp"}, 1, "--device cpu"},
 		{"timeline of nothing", nil, "", []string{"graph", model, "--timeline", "x.json"}, 2, "--profile"},
 		{"a page of no name", nil, "", []string{"graph", model, "--html", ""}, 2, "--html is empty"},
+		{"a timeline of no name", nil, "", []string{"graph", model, "--profile", "--timeline", ""}, 2, "--timeline is empty"},
 		{"a page and a timeline in one", nil, "", []string{"graph", model, "--profile", "--html", "x", "--timeline", "x"}, 2, "give two"},
 		{"a page nowhere", nil, "", []string{"graph", model, "--profile", "--html", "no/such/x"}, 1, "--html"},
 		{"a page of long texts", nil, "", []string{"graph", model, "--html", "x", "--tokens", "100000"}, 2, "takes up to"},

@@ -89,6 +89,9 @@ func (f *taskFlags) check(a *app) error {
 	if d := a.settings.dtype; d != "" && d != "f32" && d != "tf32" && d != "bf16" {
 		return usagef("%s %s: training computes in f32, tf32 or bf16", a.said("dtype"), d)
 	}
+	if err := checkEmpty(f.task.Flags(), "a file or a folder", "out", "plot", "tensorboard", "from"); err != nil {
+		return err
+	}
 	switch ext := filepath.Ext(f.plot); {
 	case f.plot != "" && ext != ".png" && ext != ".svg":
 		return usagef("--plot %s: use a name that ends in .png or .svg", f.plot)
@@ -107,8 +110,14 @@ func (f *taskFlags) check(a *app) error {
 	if err == nil && !info.IsDir() {
 		return usagef("--out %s is no folder", f.out)
 	}
+	if err == nil {
+		return a.checkOutput("out", f.weights())
+	}
 	return nil
 }
+
+// weights is the file of the final weights.
+func (f *taskFlags) weights() string { return filepath.Join(f.out, "model.safetensors") }
 
 // isFolder tells whether a file can be made there, as far as one sees before.
 func isFolder(path string) bool {

@@ -35,6 +35,7 @@ type trainRun struct {
 	unheard  error             // why an event could not be told
 	curves   report.Curves     // of the last of them
 	metadata map[string]string // of the file of weights
+	export   func() error      // writes what the task makes beside the weights; nil: nothing
 	data     string            // a checksum of what the user gave to learn from; "": nothing
 }
 
@@ -43,6 +44,9 @@ type trainRun struct {
 func (a *app) startTraining(ctx context.Context, f *taskFlags, step float64) (*trainRun, error) {
 	t := &trainRun{app: a, flags: f, start: time.Now(), out: newLines(a.stdout), progress: &progress{}}
 	if err := f.check(a); err != nil {
+		return nil, err
+	}
+	if err := a.checkOutput("plot", f.plot); err != nil {
 		return nil, err
 	}
 	var err error
@@ -229,6 +233,11 @@ func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text
 			return err
 		}
 	}
+	if t.export != nil {
+		if err := t.export(); err != nil {
+			return err
+		}
+	}
 	if t.flags.plot != "" {
 		if err := t.draw(); err != nil {
 			return err
@@ -252,7 +261,7 @@ func (t *trainRun) end(ctx context.Context, net any, fields map[string]any, text
 
 // save writes the final weights.
 func (t *trainRun) save(ctx context.Context, net any) error {
-	out, err := t.createOutput(filepath.Join(t.flags.out, "model.safetensors"))
+	out, err := t.createOutput(t.flags.weights())
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,10 @@ func (f temporalFlags) check(c *cobra.Command) error {
 		return usagef("--epochs %d: use at least 1", f.epochs)
 	case c.Flags().Changed("export") && f.export == "":
 		return usagef("--export is empty: give a file")
+	case c.Flags().Changed("rows") && f.rows == 0, c.Flags().Changed("hidden") && f.hidden == 0: // zeros stand for what is usual
+		return usagef("--rows %d --hidden %d: use at least 1 of each", f.rows, f.hidden)
+	case f.export == "-":
+		return usagef("--export -: results go to standard output: give a file")
 	case f.export != "" && !isFolder(filepath.Dir(f.export)):
 		return usagef("--export %s: there is no folder %s", f.export, filepath.Dir(f.export))
 	}
@@ -77,6 +81,9 @@ func (f temporalFlags) check(c *cobra.Command) error {
 
 func (a *app) runTemporal(c *cobra.Command, f *taskFlags, own temporalFlags) error {
 	if err := own.check(c); err != nil {
+		return err
+	}
+	if err := a.checkOutput("export", own.export); err != nil {
 		return err
 	}
 	o := temporal.Options{Seed: f.seed, Sigma: own.sigma, Rows: own.rows, Net: own.net, Epochs: own.epochs, Regression: own.objective == byValue}
@@ -167,19 +174,19 @@ func (r *temporalReport) fill(ctx context.Context, t *trainRun, result *train.Re
 		r.mse, _ = result.Scores.Value(temporal.ValidationError)
 		r.mseReference = temporal.Decay.Errors(r.task.Rows, r.task.Valid).Mean()
 	}
-	return r.export(t, model)
-}
-
-// export writes the model, to the file asked for, and counts its bytes.
-func (r *temporalReport) export(t *trainRun, model *temporal.Model) error {
 	file, err := model.File()
 	if err != nil {
 		return err
 	}
 	r.int8Bytes = len(file)
-	if r.flags.export == "" {
-		return nil
+	if r.flags.export != "" {
+		t.export = func() error { return r.export(t, file) }
 	}
+	return nil
+}
+
+// export writes the model to the file asked for.
+func (r *temporalReport) export(t *trainRun, file []byte) error {
 	out, err := t.createOutput(r.flags.export)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,6 +76,10 @@ func TestTrainTemporalRefuses(t *testing.T) {
 		{[]string{"--sigma", "NaN"}, "noise"},
 		{[]string{"--hidden", "-5"}, "hidden units"},
 		{[]string{"--epochs", "0"}, "at least 1"},
+		{[]string{"--rows", "0"}, "--rows 0"},
+		{[]string{"--hidden", "0"}, "--hidden 0"},
+		{[]string{"--export", "-"}, "give a file"},
+		{[]string{"--export", "."}, "--export: output"},
 		{[]string{"--export", ""}, "give a file"},
 		{[]string{"extra"}, "no arguments"},
 	} {
@@ -82,5 +87,18 @@ func TestTrainTemporalRefuses(t *testing.T) {
 		if status != statusUsage || !strings.Contains(errs, c.say) {
 			t.Errorf("%q: status %d, %q, want %q", c.args, status, errs, c.say)
 		}
+	}
+}
+
+// A model that cannot be exported takes no weights with it.
+func TestTrainTemporalExportFails(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	status, _, errs := runCommand(t, nil, "", "train", "temporal", "--rows", "300", "--epochs", "1", "--out", dir, "--export", full)
+	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err != nil || status != statusFailed || !strings.Contains(errs, full) {
+		t.Errorf("status %d, %s, %v", status, errs, err)
 	}
 }

@@ -161,6 +161,12 @@ func TestTrainRefuses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	folder, weights := filepath.Join(t.TempDir(), "a.png"), filepath.Join(t.TempDir(), "model.safetensors")
+	for _, name := range []string{folder, weights} { // where files are to be
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		args []string
 		say  string
@@ -175,10 +181,15 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"line", "--plot", "x.jpg"}, "ends in .png or .svg"},
 		{[]string{"line", "--plot", filepath.Join(file, "x.png")}, "there is no folder"},
 		{[]string{"temporal", "--export", filepath.Join(file, "x")}, "there is no folder"},
+		{[]string{"line", "--plot", folder}, "--plot: output"},
+		{[]string{"line", "--out", filepath.Dir(weights)}, "--out: output"},
+		{[]string{"line", "--out", ""}, "--out is empty"},
+		{[]string{"line", "--plot", ""}, "--plot is empty"},
+		{[]string{"line", "--tensorboard", ""}, "--tensorboard is empty"},
 		{[]string{"line", "--seed", "x"}, "use a whole number"},
 	} {
-		status, _, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)
-		if status != statusUsage || !strings.Contains(errs, c.say) {
+		status, out, errs := runCommand(t, nil, "", append([]string{"train"}, c.args...)...)
+		if status != statusUsage || !strings.Contains(errs, c.say) || out != "" {
 			t.Errorf("train %q: status %d, %q, want %q", c.args, status, errs, c.say)
 		}
 	}

@@ -62,6 +62,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// checkEmpty refuses flags that are given without a value, mostly that of a
+// variable that is not set, where nothing would tell them from flags left out.
+func checkEmpty(set *pflag.FlagSet, give string, names ...string) error {
+	for _, name := range names {
+		if f := set.Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usagef("--%s is empty: give %s", name, give)
+		}
+	}
+	return nil
+}
+
 // flagError says in other words what is wrong with a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
