@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -27,7 +29,7 @@ const maxKept = 2
 const maxCopied = 4
 
 // findOrigins notes what each node depends on. Values of weights with symbolic
-// sizes change with these.
+// sizes, or seen from a symbolic place on, change with these.
 func (s *partition) findOrigins() {
 	s.origin, s.steady = make([]origin, len(s.g.Nodes)), s.g.Steady()
 	if !s.opt.on("constants") {
@@ -45,7 +47,7 @@ func (s *partition) originOf(n *ir.Node) origin {
 		static = static && ok
 	}
 	switch {
-	case !static || n.Op == ir.Assign:
+	case !static || n.Op == ir.Assign || placedBySymbol(n):
 		return changing
 	case n.Op.HasLeaf() && s.steady[n.Attr.Leaf]:
 		return ofWeights
@@ -67,6 +69,13 @@ func (s *partition) originOf(n *ir.Node) origin {
 		return changing // nothing to keep it with
 	}
 	return o
+}
+
+// placedBySymbol tells whether a symbol decides which elements n shows where, as
+// where a slice begins, though its size may be known.
+func placedBySymbol(n *ir.Node) bool {
+	symbolic := func(d ir.Dim) bool { return !d.Static() }
+	return slices.ContainsFunc(n.Attr.Starts, symbolic) || slices.ContainsFunc(n.Attr.Before, symbolic) || slices.ContainsFunc(n.Attr.After, symbolic)
 }
 
 // mix is the origin of what depends on a and on b.
@@ -95,7 +104,7 @@ func (s *partition) constant(n *ir.Node) bool {
 			return true
 		case s.isBuffer(n):
 			return s.keeps(n)
-		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement:
+		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement, placedBySymbol(n):
 			return false
 		}
 		seen[n] = true

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,15 +82,18 @@ func loads(e *loop.Expr) []int {
 // constY is a Y that depends on leaves, and on what is computed once from them:
 // kept when packed, with the buffers it is made of.
 type constY struct {
-	loads  []int  // params that it reads
-	layout string // what packing gives, but for the sizes
-	last   atomic.Pointer[packName]
+	loads   []int       // params that it reads
+	symbols []ir.Symbol // that its elements are found by: two of them may change, and no size of the product
+	layout  string      // what packing gives, but for the sizes
+	last    atomic.Pointer[packName]
 }
 
-// packName is the name of a packed Y of these sizes: batch, K and columns.
+// packName is the name of a packed Y of these sizes: batch, K and columns, and the
+// values of its symbols.
 type packName struct {
-	size [3]int
-	name string
+	size   [3]int
+	values []int
+	name   string
 }
 
 // newConstY is nil where Y may change from run to run, and where it takes less
@@ -99,7 +103,8 @@ func newConstY(g *template.Gemm, form string) *constY {
 	if !g.ConstY || g.Halves() {
 		return nil
 	}
-	return &constY{loads: loads(g.Y), layout: form + " " + packLayout(g)}
+	y := &loop.Kernel{Body: []loop.Stmt{&loop.Set{Value: g.Y}}}
+	return &constY{loads: loads(g.Y), symbols: y.Symbols(), layout: form + " " + packLayout(g)}
 }
 
 // key tells with which buffers Y is kept, and under which name; none if it may
@@ -116,8 +121,13 @@ func (y *constY) key(r *binding, p *gemmPlan) (from []*buffer, name string) {
 		from = append(from, r.params[param])
 	}
 	n := y.last.Load() // sizes are most likely those of the last run
-	if size := [3]int{p.batch, p.k, p.cols}; n == nil || n.size != size {
-		n = &packName{size, fmt.Sprintf("%d*%dx%d %s", p.batch, p.k, p.cols, y.layout)}
+	size := [3]int{p.batch, p.k, p.cols}
+	var values []int
+	for _, s := range y.symbols {
+		values = append(values, r.env[s.Name])
+	}
+	if n == nil || n.size != size || !slices.Equal(n.values, values) {
+		n = &packName{size, values, fmt.Sprintf("%d*%dx%d %v %s", p.batch, p.k, p.cols, values, y.layout)}
 		y.last.Store(n)
 	}
 	return from, n.name
