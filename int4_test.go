@@ -182,3 +182,34 @@ func TestInt4BesideSmall(t *testing.T) {
 	}
 	runtime.KeepAlive(out)
 }
+
+// Weights that are seen from another place on in each run stay as written.
+func TestWeightsFromASymbolOn(t *testing.T) {
+	n, w := Sym("n", 1, 40), waves(100*32, 0.7)
+	x := Input("x", F32, n, N(32))
+	g := Capture(x.MatMul(Of(w, 100, 32).Narrow(0, n, N(32))))
+	for _, precision := range []Precision{F32, Int4} {
+		p, err := Compile(g, Options{Device: open(t, "cpu"), Precision: precision, Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for _, rows := range []int{3, 20, 3} {
+			ones := make([]float32, rows*32)
+			want := float32(0)
+			for i := range ones {
+				ones[i] = 1
+			}
+			for k := range 32 {
+				want += w[(rows+k)*32]
+			}
+			out, err := p.Run(context.Background(), inputs{"x": Of(ones, rows, 32)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Values[float32](context.Background(), out[0]); err != nil || math.Abs(float64(got[0]-want)) > 1e-4 {
+				t.Errorf("%v, %d rows: %v, %v, want %v", precision, rows, got[0], err, want)
+			}
+		}
+	}
+}

@@ -63,8 +63,7 @@ func (p *packer) pack(s *setting, g *ir.Graph) (*ir.Graph, error) {
 	p.graph = g
 	bound := boundNodes(g)
 	chosen := chooseProducts(g, func(n *ir.Node) bool {
-		_, static := withoutBatch(n.In[1]).Shape.Ints()
-		return static && bound[n.In[1].ID]
+		return bound[withoutBatch(n.In[1]).ID]
 	})
 	f := narrowOf(ir.BF16)
 	f.pass = "int4"
@@ -91,10 +90,15 @@ func (p *packer) pack(s *setting, g *ir.Graph) (*ir.Graph, error) {
 }
 
 // boundNodes tells which nodes are made of weights, or of what is bound beside
-// inputs: variables may change between two runs.
+// inputs, and have the same elements in every run: variables may change between
+// two runs, symbols may be other sizes, or places where a slice begins.
 func boundNodes(g *ir.Graph) []bool {
 	bound := unchanging(g)
+	symbolic := func(d ir.Dim) bool { return !d.Static() }
 	for i, n := range g.Nodes {
+		for _, dims := range [][]ir.Dim{n.Shape, n.Attr.Starts, n.Attr.Before, n.Attr.After} {
+			bound[i] = bound[i] && !slices.ContainsFunc(dims, symbolic)
+		}
 		bound[i] = bound[i] && n.Op != ir.Variable && !slices.ContainsFunc(n.In, func(x *ir.Node) bool { return !bound[x.ID] })
 	}
 	return bound
