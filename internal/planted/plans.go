@@ -28,6 +28,18 @@ var scheduleDefects = []Defect{
 		Package: ".", Run: "TestProductsReadOldValuesFirst", Needs: machineCode,
 	},
 	{
+		Name: "kept-wherever-a-slice-begins", File: "internal/schedule/constants.go",
+		Old:     "n.Op == ir.Assign || placedBySymbol(n):",
+		New:     "n.Op == ir.Assign:",
+		Package: "internal/device/cpu", Run: "TestKeptBySymbols",
+	},
+	{
+		Name: "packed-whatever-the-symbols", File: "internal/device/cpu/pack.go",
+		Old:     "|| !slices.Equal(n.values, values)",
+		New:     "|| slices.Contains(values, -1)",
+		Package: "internal/device/cpu", Run: "TestKeptBySymbols", Needs: machineCode,
+	},
+	{
 		Name: "values-have-the-width-of-keys", File: "internal/schedule/attention.go",
 		Old:     "b.attentionIndex(t, o.node.Shape)",
 		New:     "b.attentionIndex(t, q.Shape)",

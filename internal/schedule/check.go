@@ -195,6 +195,9 @@ func (p *Plan) holds(a, i int) error {
 
 // checkConstant verifies that k, a constant kernel, gives the same in each run.
 func (p *Plan) checkConstant(k *Kernel) error {
+	if work, _ := loopsOf(k); work != nil && len(work.Symbols()) > 0 {
+		return fmt.Errorf("is constant, but goes by the size %s", work.Symbols()[0].Name)
+	}
 	steady := p.Graph.Steady()
 	for i, prm := range k.Params() {
 		if k.Args[i] < 0 {

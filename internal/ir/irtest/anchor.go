@@ -39,6 +39,10 @@ func matmul(g *generator, op ir.Op) *value {
 	}
 	r := len(x.size)
 	s := append(ir.Shape(nil), x.n.Shape...)
+	if g.Sums && g.rng.IntN(2) == 0 { // the other operand, which may be made of weights
+		s[r-2], s[r-1] = g.dim(9), s[r-2]
+		return g.sum(op, ir.Attr{}, x.size[r-2], g.operand(x.n.DType, s), x)
+	}
 	s[r-2], s[r-1] = s[r-1], g.dim(24)
 	out := append(x.n.Shape[:r-1:r-1], s[r-1])
 	if g.count(s) > g.MaxElements || g.count(out) > g.MaxElements {

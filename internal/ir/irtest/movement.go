@@ -41,7 +41,11 @@ func (g *generator) regroup(s ir.Shape) ir.Shape {
 		}
 	case 2:
 		if i > 0 {
-			s[i-1] = s[i-1].Mul(s[i])
+			whole := s[i-1].Mul(s[i])
+			if least, _ := whole.Bounds(); least < 0 { // as far as can be told
+				return s
+			}
+			s[i-1] = whole
 			return slices.Delete(s, i, i+1)
 		}
 	default:
@@ -95,6 +99,14 @@ func pad(g *generator, op ir.Op) *value {
 			b, e = g.rng.IntN(4), g.rng.IntN(4)
 		}
 		a.Before[i], a.After[i] = ir.N(b), ir.N(e)
+		if g.Sums && g.rng.IntN(6) == 0 {
+			s := g.symbols[g.rng.IntN(len(g.symbols))]
+			a.Before[i], b = s, g.eval(s)
+		}
+		if g.Sums && g.rng.IntN(6) == 0 {
+			s := g.symbols[g.rng.IntN(len(g.symbols))]
+			a.After[i], e = s, g.eval(s)
+		}
 		count *= n + b + e
 	}
 	if count > g.MaxElements {
@@ -113,6 +125,10 @@ func pad(g *generator, op ir.Op) *value {
 
 func slice(g *generator, op ir.Op) *value {
 	x := g.view(1)
+	if g.Sums && g.rng.IntN(3) == 0 { // long enough for any symbol
+		_, most := g.symbols[0].Bounds()
+		x = g.leaf(g.dtype(nil), ir.Shape{ir.N(int(most) + 1 + g.rng.IntN(9)), g.dim(9)}, 0, 0)
+	}
 	if x == nil {
 		return nil
 	}
@@ -121,6 +137,9 @@ func slice(g *generator, op ir.Op) *value {
 	for i, d := range x.n.Shape {
 		a.Steps[i], a.Shape[i] = 1, d
 		least, _ := d.Bounds()
+		if g.Sums && g.rng.IntN(2) == 0 && g.sliceBySymbol(&a, i, d) {
+			continue
+		}
 		if least < 1 || g.rng.IntN(3) == 0 {
 			continue
 		}
@@ -137,6 +156,26 @@ func slice(g *generator, op ir.Op) *value {
 		}
 	}
 	return g.add(op, a, x)
+}
+
+// sliceBySymbol cuts an axis of size d off at a symbol, or takes as many elements
+// from there on as there are for sure; false where there may be fewer.
+func (g *generator) sliceBySymbol(a *ir.Attr, axis int, d ir.Dim) bool {
+	at := g.symbols[g.rng.IntN(len(g.symbols))]
+	least, _ := d.Sub(at).Bounds()
+	switch {
+	case least < 0:
+		return false
+	case g.rng.IntN(3) == 0:
+		a.Shape[axis] = at
+	case least > 0 && g.rng.IntN(2) == 0:
+		a.Starts[axis], a.Shape[axis] = at, ir.N(1+g.rng.IntN(int(min(least, 40))))
+	case d.Static(): // what is left would shrink as the symbol grows: products of such may seem negative
+		return false
+	default:
+		a.Starts[axis], a.Shape[axis] = at, d.Sub(at)
+	}
+	return true
 }
 
 func flip(g *generator, op ir.Op) *value {

@@ -19,6 +19,8 @@ type Config struct {
 	DTypes      []ir.DType // of leaves and results, Bool always among them; nil: all
 	Ops         []ir.Op    // what is drawn; leaves, and reshape and expand to fit operands, always may appear; nil: all
 	Symbolic    bool       // inputs with symbolic sizes
+	Sizes       [2]int     // bounds of symbols; zero: 1 to 16
+	Sums        bool       // sizes are sums and multiples of symbols too, and views begin at symbols
 	// Integers restricts floats to whole numbers so small that every sum is
 	// exact, in whatever order: two devices must agree bit for bit.
 	Integers bool
@@ -109,7 +111,11 @@ func newGenerator(rng *rand.Rand, c Config) *generator {
 		for _, name := range []string{"N", "T"} {
 			n := 1 + rng.IntN(12)
 			g.env[name] = n
-			g.symbols = append(g.symbols, ir.Sym(name, 1, 16))
+			lo, hi := 1, 16
+			if c.Sizes[1] > 0 {
+				lo, hi = c.Sizes[0], c.Sizes[1]
+			}
+			g.symbols = append(g.symbols, ir.Sym(name, lo, hi))
 		}
 	}
 	return g
@@ -243,7 +249,12 @@ func (g *generator) rank() int { return [...]int{0, 1, 1, 2, 2, 2, 2, 3, 3, 4}[g
 // now and then 0 or a symbol.
 func (g *generator) dim(limit int) ir.Dim {
 	if len(g.symbols) > 0 && g.rng.IntN(3) == 0 {
-		if d := g.symbols[g.rng.IntN(len(g.symbols))]; g.eval(d) <= limit {
+		d := g.symbols[g.rng.IntN(len(g.symbols))]
+		if g.Sums && g.rng.IntN(3) == 0 {
+			e := g.symbols[g.rng.IntN(len(g.symbols))]
+			d = [...]ir.Dim{d.Add(e), d.Mul(ir.N(2)), d.Plus(3), d.Mul(ir.N(4)).Plus(1)}[g.rng.IntN(4)]
+		}
+		if g.eval(d) <= limit {
 			return d
 		}
 	}

@@ -3,6 +3,7 @@ package irtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -14,8 +15,27 @@ import (
 // operands that every device computes alike. It is nil where chance left nothing
 // to reduce.
 func Rows(rng *rand.Rand, smooth bool) *ir.Graph {
+	return rowsOf(rng, smooth, false)
+}
+
+// Updates is like Rows, with a known number of rows, and variables among the
+// leaves, some of which get new values; some nodes are of a Checkpoint. Rows may
+// lie along any axis, or two.
+func Updates(rng *rand.Rand, smooth bool) *ir.Graph { return rowsOf(rng, smooth, true) }
+
+func rowsOf(rng *rand.Rand, smooth, updates bool) *ir.Graph {
 	widths := []int{7, 16, 32, 48, 64, 96, 112, 128, 160, 256}
 	g := &rowGraph{rng: rng, smooth: smooth, rough: map[*ir.Node]bool{}, b: ir.NewBuilder(nil), rows: ir.Sym("N", 0, 1_000_000), width: widths[rng.IntN(len(widths))]}
+	if updates {
+		g.updates = true
+		g.rows = ir.N(1 + rng.IntN(20))
+		if rng.IntN(8) == 0 {
+			g.rows = ir.N(200 + rng.IntN(100))
+		}
+		g.turned = rng.IntN(3) == 0
+		g.batch = max(0, rng.IntN(6)-3)
+		g.regions = rng.IntN(3) == 0
+	}
 	for i := range 1 + rng.IntN(3) {
 		d := ir.F32
 		if i > 0 {
@@ -27,7 +47,7 @@ func Rows(rng *rand.Rand, smooth bool) *ir.Graph {
 		g.row = append(g.row, g.leaf(g.dtype(), g.rowShape()))
 	}
 	if rng.IntN(2) == 0 {
-		g.column = append(g.column, g.leaf(g.dtype(), ir.Shape{ir.N(1), ir.N(g.width)}))
+		g.column = append(g.column, g.leaf(g.dtype(), g.order(ir.N(1), ir.N(g.width), false)))
 	}
 	for range 1 + rng.IntN(4) {
 		g.pass()
@@ -44,10 +64,44 @@ type rowGraph struct {
 	full, row, column []*ir.Node
 	smooth            bool
 	rough             map[*ir.Node]bool // devices may round it differently
+
+	updates, turned, regions bool
+	batch                    int // 1: an axis in front, 2: that is reduced too
 }
 
-func (g *rowGraph) shape() ir.Shape    { return ir.Shape{g.rows, ir.N(g.width)} }
-func (g *rowGraph) rowShape() ir.Shape { return ir.Shape{g.rows, ir.N(1)} }
+// order puts a size of rows and one of columns where they belong.
+func (g *rowGraph) order(rows, columns ir.Dim, reduced bool) ir.Shape {
+	s := ir.Shape{rows, columns}
+	if g.turned {
+		s = ir.Shape{columns, rows}
+	}
+	if g.batch > 0 {
+		n := ir.N(3)
+		if g.batch == 2 && reduced || g.batch == 1 && rows.IsConst(1) && !g.rows.IsConst(1) {
+			n = ir.N(1)
+		}
+		s = append(ir.Shape{n}, s...)
+	}
+	return s
+}
+
+// axes are those along which a row lies.
+func (g *rowGraph) axes() []int {
+	a := 1
+	if g.turned {
+		a = 0
+	}
+	switch g.batch {
+	case 1:
+		return []int{a + 1}
+	case 2:
+		return []int{0, a + 1}
+	}
+	return []int{a}
+}
+
+func (g *rowGraph) shape() ir.Shape    { return g.order(g.rows, ir.N(g.width), false) }
+func (g *rowGraph) rowShape() ir.Shape { return g.order(g.rows, ir.N(1), true) }
 
 func (g *rowGraph) dtype() ir.DType {
 	return oneOf(g.rng, ir.F32, ir.F32, ir.F32, ir.BF16, ir.F16, ir.I32, ir.I8, ir.Bool)
@@ -56,7 +110,15 @@ func (g *rowGraph) dtype() ir.DType {
 func oneOf[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
 func (g *rowGraph) leaf(d ir.DType, s ir.Shape) *ir.Node {
-	n, err := g.b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: fmt.Sprint("x", len(g.b.Leaves())), Type: ir.Type{DType: d, Shape: s}})
+	kind := ir.Input
+	if g.updates {
+		kind = oneOf(g.rng, ir.Input, ir.Variable, ir.Variable, ir.Weight)
+	}
+	var storage any
+	if kind != ir.Input {
+		storage = new(int)
+	}
+	n, err := g.b.AddLeaf(ir.Leaf{Kind: kind, Storage: storage, Name: fmt.Sprint("x", len(g.b.Leaves())), Type: ir.Type{DType: d, Shape: s}})
 	if err != nil {
 		panic(err) // the types above are valid
 	}
@@ -77,6 +139,9 @@ func (g *rowGraph) add(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
 	}
 	if g.smooth && rough && (jumps(op) || op == ir.Mod || op == ir.IDiv || op == ir.Cast && !a.DType.IsFloat()) {
 		return nil
+	}
+	if g.regions && op != ir.Assign {
+		a.Region = g.rng.IntN(3)
 	}
 	n, err := g.b.Add(op, a, in...)
 	if err != nil {
@@ -116,7 +181,7 @@ func (g *rowGraph) pass() {
 		x = g.to(x, ir.F32)
 	}
 	op := oneOf(g.rng, ir.ReduceSum, ir.ReduceSum, ir.ReduceSum, ir.ReduceMax, ir.ReduceMin, ir.ReduceProd, ir.ArgMax)
-	if n := g.add(op, ir.Attr{Axes: []int{1}}, x); n != nil {
+	if n := g.add(op, ir.Attr{Axes: g.axes()}, x); n != nil {
 		g.row = append(g.row, n)
 	}
 	for range g.rng.IntN(3) {
@@ -137,7 +202,7 @@ func (g *rowGraph) operand() *ir.Node {
 	case 2:
 		n = g.add(ir.Expand, ir.Attr{Shape: g.shape()}, g.pick(g.column))
 	case 3:
-		n = g.add(ir.Iota, ir.Attr{DType: oneOf(g.rng, ir.F32, ir.I32), Shape: g.shape(), Axes: []int{g.rng.IntN(2)}})
+		n = g.add(ir.Iota, ir.Attr{DType: oneOf(g.rng, ir.F32, ir.I32), Shape: g.shape(), Axes: []int{g.rng.IntN(len(g.shape()))}})
 	case 4:
 		n = g.view(x)
 	}
@@ -150,6 +215,9 @@ func (g *rowGraph) operand() *ir.Node {
 // view reverses rows, columns or pairs, shifts columns, or turns them round.
 func (g *rowGraph) view(x *ir.Node) *ir.Node {
 	k := 1 + g.rng.IntN(g.width-1)
+	if g.turned || g.batch > 0 {
+		return g.add(ir.Flip, ir.Attr{Axes: []int{g.rng.IntN(len(g.shape()))}}, x)
+	}
 	columns := func(from, n int) *ir.Node {
 		return g.add(ir.Slice, ir.Attr{Starts: []ir.Dim{ir.N(0), ir.N(from)}, Steps: []int{1, 1}, Shape: ir.Shape{g.rows, ir.N(n)}}, x)
 	}
@@ -212,12 +280,35 @@ func (g *rowGraph) finish() *ir.Graph {
 		if g.rng.IntN(3) == 0 {
 			n = g.pick(g.row)
 		}
-		seen := n.Op == ir.Input
+		seen := n.Op.HasLeaf()
 		for _, o := range outs {
 			seen = seen || o == n
 		}
 		if !seen {
 			outs = append(outs, n)
+		}
+	}
+	if g.updates {
+		for _, l := range slices.Concat(g.full, g.row, g.column) {
+			if l.Op != ir.Variable || g.rng.IntN(4) == 0 || slices.ContainsFunc(outs, func(o *ir.Node) bool { return o.Op == ir.Assign && o.Attr.Leaf == l.Attr.Leaf }) {
+				continue
+			}
+			var y *ir.Node
+			for range 8 {
+				n := g.pick(g.full)
+				if l.Shape.Equal(g.rowShape()) {
+					n = g.pick(g.row)
+				}
+				if n = g.to(n, l.DType); n != nil && n.Type.Equal(l.Type) && n != l && !(g.smooth && g.rough[n] && !n.DType.IsFloat()) {
+					y = n
+					break
+				}
+			}
+			if y != nil {
+				if a := g.add(ir.Assign, ir.Attr{Leaf: l.Attr.Leaf}, l, y); a != nil {
+					outs = append(outs, a)
+				}
+			}
 		}
 	}
 	return g.b.Finish(outs...)
