@@ -128,9 +128,16 @@ func BatchNormTrain(x, gamma, beta Tensor, eps float64) (y, mean, variance Tenso
 	for i := 2; i < len(x.v.Shape); i++ {
 		axes = append(axes, i)
 	}
-	m := x.MeanKeep(axes...)
-	centred := x.Sub(m)
-	v := centred.Square().MeanKeep(axes...)
-	y = centred.Mul(v.Add(Scalar(eps)).Rsqrt()).channelAffine(gamma, beta)
-	return y, m.drop(slices.Clone(axes)), v.drop(slices.Clone(axes))
+	var m, v Tensor
+	y = x.float("BatchNormTrain", func(x Tensor) Tensor {
+		m = x.MeanKeep(axes...)
+		centred := x.Sub(m)
+		v = centred.Square().MeanKeep(axes...)
+		return centred.Mul(v.Add(Scalar(eps)).Rsqrt())
+	})
+	if bad, ok := firstErr(y); ok {
+		return bad, bad, bad
+	}
+	dt := x.v.DType
+	return y.channelAffine(gamma, beta), m.Cast(dt).drop(slices.Clone(axes)), v.Cast(dt).drop(slices.Clone(axes))
 }

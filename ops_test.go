@@ -202,6 +202,16 @@ func TestHalfTypesReduceInF32(t *testing.T) {
 	want(t, Of(x, n).Softmax(0).Index(0, 0), NewFloat16(1.0/4096))
 }
 
+// The variance that lies between is beyond f16, above or below.
+func TestHalfTypesHaveDeviationsInF32(t *testing.T) {
+	x := Of([]float32{0, 600, 0, 600}, 4).Cast(F16)
+	want(t, x.Std(0), NewFloat16(300))
+	want(t, x.Mul(Scalar(0x1p-22)).StdKeep(0, 0), NewFloat16(300*0x1p-22))
+	y, mean, _ := BatchNormTrain(x.Unsqueeze(1), Tensor{}, Tensor{}, 1e-5)
+	want(t, y, NewFloat16(-1), NewFloat16(1), NewFloat16(-1), NewFloat16(1))
+	want(t, mean, NewFloat16(300))
+}
+
 func TestRagged(t *testing.T) {
 	d := open(t, "interp")
 	b := Sym("b", 1, 8)

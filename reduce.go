@@ -120,12 +120,12 @@ func (x Tensor) VarKeep(correction int, axes ...int) Tensor {
 
 // Std is the square root of Var. Where all are equal its gradient is 0.
 func (x Tensor) Std(correction int, axes ...int) Tensor {
-	return x.Var(correction, axes...).deviation()
+	return x.StdKeep(correction, axes...).unless(false, axes)
 }
 
 // StdKeep is Std that keeps the axes.
 func (x Tensor) StdKeep(correction int, axes ...int) Tensor {
-	return x.VarKeep(correction, axes...).deviation()
+	return x.float("Std", func(x Tensor) Tensor { return x.VarKeep(correction, axes...).deviation() })
 }
 
 // deviation is the root of a variance, with gradient 0 at 0.
