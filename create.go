@@ -40,7 +40,33 @@ func Arange(dt DType, start, stop, step float64) Tensor {
 	if !(n <= ir.MaxElements) { // also for NaN, which step 0 gives
 		return failf(nil, "no finite range from %v to %v by %v", start, stop, step)
 	}
-	return Iota(dt, 0, N(int(max(n, 0)))).Mul(Scalar(step)).Add(Scalar(start))
+	n = max(n, 0)
+	wide, err := rangeType(dt, start, step, n)
+	if err != nil {
+		return fail(err)
+	}
+	return Iota(wide, 0, N(int(n))).Mul(Scalar(step)).Add(Scalar(start)).Cast(dt)
+}
+
+// rangeType is what a range of n numbers is computed in: the half types are too
+// coarse for the numbers of its elements, and types without a sign have no step
+// down.
+func rangeType(dt DType, start, step, n float64) (DType, error) {
+	switch {
+	case dt == F16 || dt == BF16:
+		return F32, nil
+	case !dt.Valid() || !dt.IsInt() || step != math.Trunc(step):
+		return dt, nil
+	}
+	if _, err := ir.Bits(dt, step); err == nil {
+		return dt, nil
+	}
+	for _, end := range []float64{start, start + max(n-1, 0)*step} {
+		if _, err := ir.Bits(dt, end); err != nil {
+			return dt, err
+		}
+	}
+	return I64, nil
 }
 
 // Eye is the identity matrix of n rows.

@@ -212,6 +212,23 @@ func TestHalfTypesHaveDeviationsInF32(t *testing.T) {
 	want(t, mean, NewFloat16(300))
 }
 
+// Neither the numbers of a range's elements nor its step need fit its dtype.
+func TestArange(t *testing.T) {
+	n := 100_000
+	want(t, Arange(F16, 0, 1, 1e-5).Index(0, n-1), NewFloat16(0.99999))
+	want(t, Arange(BF16, 0, 512, 0.5).Index(0, 2*130+1), NewBFloat16(130.5))
+	want[uint8](t, Arange(U8, 3, 0, -1), 3, 2, 1)
+	want[uint64](t, Arange(U64, 5, 0, -2), 5, 3, 1)
+	want[int8](t, Arange(I8, -128, 127, 200), -128, 72)
+	want[int8](t, Arange(I8, -128, -126, 1), -128, -127)
+	want[uint8](t, Arange(U8, 255, 0, 1))
+	for i, bad := range []Tensor{Arange(U8, 1, -2, -1), Arange(I8, 0, 300, 200), Arange(I32, 0, 1, 0.5), Arange(Bool, 0, 2, 1)} {
+		if bad.Err() == nil {
+			t.Errorf("case %d fits", i)
+		}
+	}
+}
+
 func TestRagged(t *testing.T) {
 	d := open(t, "interp")
 	b := Sym("b", 1, 8)
