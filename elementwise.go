@@ -298,4 +298,9 @@ func (x Tensor) Bitcast(dt DType) Tensor {
 }
 
 // Detach is x, through which no gradient flows.
-func (x Tensor) Detach() Tensor { return x.Bitcast(x.DType()) }
+func (x Tensor) Detach() Tensor {
+	if x.DType() == Bool {
+		return x // through which none flows anyway
+	}
+	return x.Bitcast(x.DType())
+}

@@ -421,3 +421,9 @@ func TestBatchNormOfHalves(t *testing.T) {
 		}
 	}
 }
+
+// What has no gradient is detached as it is.
+func TestDetachTakesEveryType(t *testing.T) {
+	want(t, Of([]bool{true, false}, 2).Detach(), true, false)
+	want[int8](t, Of([]int8{-1}, 1).Detach(), -1)
+}
