@@ -115,7 +115,9 @@ func compile(ctx context.Context, g *Graph, o Options) (*Program, error) {
 	if err := errors.Join(checkAssigns(bare, leaves), checkBindable(bare, leaves)); err != nil {
 		return nil, err
 	}
-	do := device.Options{NoOpt: slices.Clone(o.NoOpt), Precision: precision, Trace: o.Trace, Check: o.Check}
+	// Where all results are leaves the device runs nothing, which is no graph to check.
+	check := o.Check && len(bare.Outputs) > 0
+	do := device.Options{NoOpt: slices.Clone(o.NoOpt), Precision: precision, Trace: o.Trace, Check: check}
 	c, err := d.programs.get(ctx, d, bare, do)
 	if err != nil {
 		return nil, err

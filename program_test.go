@@ -246,6 +246,18 @@ func TestOutputsThatAreLeavesOrEqual(t *testing.T) {
 	want[float32](t, out[2], -1, -2)
 	want[float32](t, out[3], -1, -2)
 	want[float32](t, out[4], 4)
+	// With leaves alone there is nothing that a device could be wrong about.
+	for _, name := range []string{"interp", "cpu"} {
+		p, err := Compile(Capture(x, w), Options{Device: open(t, name), Check: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := p.Run(context.Background(), inputs{"x": Of([]float32{1, 2}, 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[float32](t, out[0], 1, 2)
+	}
 }
 
 func TestMisuseGivesErrors(t *testing.T) {
