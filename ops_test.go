@@ -132,6 +132,8 @@ func TestIndexOfSizeOne(t *testing.T) {
 		"gather":  Gather(one, 0, Of([]int32{0, 5}, 1, 2)),
 		"scatter": Scatter(Of([]float32{1}, 1), 0, Of([]int32{5}, 1), Of([]float32{5}, 1)),
 		"add":     ScatterAdd(Of([]float32{1}, 1), 0, Of([]int32{5}, 1), Of([]float32{5}, 1)),
+		"along":   Of([]float32{1}, 1, 1).TakeAlong(Of([]int32{0, 5}, 1, 2), 0),
+		"wide":    Of([]float32{1, 2}, 1, 2).Sum(1).Unsqueeze(1).TakeAlong(Of([]int64{0, 0, 5, 0}, 2, 2), 0),
 	} {
 		var e *IndexError
 		if v, err := Values[float32](context.Background(), x); !errors.As(err, &e) || e.Index != 5 || e.Size != 1 {

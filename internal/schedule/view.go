@@ -32,7 +32,7 @@ func (b *builder) move(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.Ex
 			at[n.Attr.Axes[i]] = idx[i]
 		case ir.Expand:
 			at[i] = idx[i]
-			if x.Shape[i].IsConst(1) {
+			if x.Shape[i].IsConst(1) && !n.Shape[i].IsConst(1) { // else data may tell it: see linear
 				at[i] = loop.Int(0)
 			}
 		case ir.Slice:
