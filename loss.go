@@ -32,10 +32,13 @@ func L1(x, y Tensor) Tensor { return x.Sub(y).Abs().Mean() }
 // Huber is the mean of d^2/2 for d = |x - y| up to delta, and of
 // delta*(d - delta/2) beyond it.
 func Huber(x, y Tensor, delta float64) Tensor {
-	diff := x.Sub(y)
-	if !(delta > 0) {
-		return failf([]Tensor{diff}, "a delta of %v: want more than 0", delta)
+	if bad, ok := firstErr(x, y); ok {
+		return bad
 	}
+	if !(delta > 0) {
+		return failf([]Tensor{x, y}, "a delta of %v: want more than 0", delta)
+	}
+	diff := x.Sub(y)
 	d := diff.Abs()
 	isNear := d.Less(Scalar(delta))
 	// The unused branch is kept finite: its gradient would be NaN.
