@@ -20,6 +20,19 @@ func (t *Attention) Format() Format {
 	return BF16
 }
 
+// Widened is t, of f16 or bf16, with operands that were widened: its scores,
+// weights and sums are f32, and each result is rounded once.
+func (t *Attention) Widened() *Attention {
+	wide := *t
+	wide.DType = t.DType.Compute()
+	c := &attentionLoops{Attention: &wide, ct: wide.DType}
+	wide.Q, wide.K, wide.V = c.widen(t.Q), c.widen(t.K), c.widen(t.V)
+	if t.Mask != nil {
+		wide.Mask = c.widen(t.Mask)
+	}
+	return &wide
+}
+
 // Narrow is t with operands in a format that it has: those before widening.
 func (t *Attention) Narrow(f Format) *Attention {
 	if f == Single {

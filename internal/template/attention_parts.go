@@ -162,7 +162,7 @@ func (t *Attention) Finish(top, total int) *Part {
 	sum := c.op(ir.Add, load(t.Lane.Ref()), c.number(0))
 	result := c.op(ir.Where, none, c.number(0), c.op(ir.Div, sum, weights.Ref()))
 	lanes := &loop.Loop{Var: t.Lane, Hi: loop.Int(t.VWidth), Range: loop.Vector,
-		Body: append([]loop.Stmt{&loop.Set{Local: t.Acc, Value: result}}, t.Epilogue...)}
+		Body: append([]loop.Stmt{&loop.Set{Local: t.Acc, Value: c.narrow(result, t.Acc.DType)}}, t.Epilogue...)}
 	body := []loop.Stmt{&loop.Set{Local: weights, Value: load(loop.Int(total))}, lanes}
 	if t.Sums != nil {
 		lse := c.op(ir.Where, none, c.number(math.Inf(-1)), c.op(ir.Add, load(loop.Int(top)), c.op(ir.Log, weights.Ref())))

@@ -69,11 +69,12 @@ func newAttentionSet(isa x86.ISA, format x86.GemmFormat) func() (*attentionSet, 
 }
 
 // compileAttention makes the kernel of an attention. Where there is no machine
-// code, for other types than f32, for widths of 0 and for a scale that f32 does
-// not hold, its loops do.
+// code, in f64, for widths of 0 and for a scale that f32 does not hold, its
+// loops do. Where f16 and bf16 are the program's own types, all is f32 between
+// operands and results: units for bf16 take subnormal numbers for 0.
 func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	scale := float32(t.Attr.Scale)
-	if !c.templates() || t.DType != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
+	if !c.templates() || t.DType.Compute() != ir.F32 || t.Width == 0 || t.VWidth == 0 || scale == 0 || math.IsInf(float64(scale), 0) {
 		code, err := c.loops(t.Loops())
 		if err != nil {
 			return nil, err
@@ -82,7 +83,11 @@ func compileAttention(c *compiler, t *template.Attention) (kernel, error) {
 	}
 	has := c.device.has
 	has.AMXTile = has.AMXTile && t.Width%(x86.GemmAMXBF16.Group()*x86.GemmChunk) == 0 // rows of q are used in place
-	format, kernels := tileFormat(t.Format(), c.isa, &has)
+	wanted := t.Format()
+	if t.DType != ir.F32 {
+		t, wanted = t.Widened(), template.Single
+	}
+	format, kernels := tileFormat(wanted, c.isa, &has)
 	tile := x86.GemmTiles(c.isa, kernels)[0]
 	if kernels == x86.GemmBF16 && c.device.widens {
 		kernels, tile = x86.GemmWide, x86.GemmTiles(c.isa, x86.GemmWide)[1] // more rows share the widening of keys and values

@@ -9,11 +9,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -426,6 +428,29 @@ func TestAttentionFormat(t *testing.T) {
 				if k, ok := k.(*attentionKernel); ok && (k.format != want || !k.q.plain && want == template.BF16) {
 					t.Errorf("%v: %v: products in format %v, want %v", d.ISA(), a, k.format, want)
 				}
+			}
+			_ = m.Close()
+		}
+	}
+}
+
+// Attentions of f16 and bf16, which the suite compares, are computed by tiles too
+// where there are templates.
+func TestAttentionOfHalves(t *testing.T) {
+	for _, d := range machines(t) {
+		for _, cs := range suite.Cases() {
+			half := strings.HasSuffix(cs.Name, " f16") || strings.HasSuffix(cs.Name, " bf16")
+			if !half || !strings.HasPrefix(cs.Name, "attention ") {
+				continue
+			}
+			g, _, err := cs.Graph()
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := must(d.CompileGraph(t.Context(), g, device.Options{})).(*module)
+			tiles := slices.ContainsFunc(m.kernels, func(k kernel) bool { _, ok := k.(*attentionKernel); return ok })
+			if want := d.ISA() != Generic && d.ISA() != NEON; tiles != want {
+				t.Errorf("%v: %s goes by tiles: %v", d.ISA(), cs.Name, tiles)
 			}
 			_ = m.Close()
 		}
