@@ -38,19 +38,19 @@ type benchFlags struct {
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
-		Use:   "bench gemm|fused|embed|train|compile",
+		Use:   "bench gemm|fused|attention|embed|train|compile",
 		Short: "Measure speed beside what the machine allows",
 		Long: `Bench times programs and, in the same second, what the processor can do at
 most. Each case runs on one thread and on all, for every instruction set. It
 ends within 8 minutes. bench/README.md says what the columns mean.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("no benchmark %q: there are gemm, fused, embed, train, compile", args[0])
+				return fmt.Errorf("no benchmark %q: there are gemm, fused, attention, embed, train, compile", args[0])
 			}
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("give a benchmark: gemm, fused, embed, train or compile")
+			return usagef("give a benchmark: gemm, fused, attention, embed, train or compile")
 		},
 	}
 	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: amx, avx512, avx2, generic")
@@ -79,6 +79,13 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 	fused.PreRunE = func(*cobra.Command, []string) error {
 		if d := a.settings.dtype; d != "" && d != dtypeOf(sinter.F32) {
 			return usagef("bench fused computes in f32, not in %s", d)
+		}
+		return nil
+	}
+	attention := sub("attention", "Attention, of sentences to a long text", a.benchAttention)
+	attention.PreRunE = func(*cobra.Command, []string) error {
+		if d := a.settings.dtype; d != "" && !slices.Contains(attentionDTypes, d) {
+			return usagef("bench attention computes in %s, not in %s", strings.Join(attentionDTypes, " or "), d)
 		}
 		return nil
 	}

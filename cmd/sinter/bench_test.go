@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"github.com/sinterml/sinter/bench"
 )
 
-// BenchmarkCases is `sinter bench gemm|fused|embed` as Go benchmarks, by the
+// BenchmarkCases is `sinter bench gemm|fused|attention|embed` as Go benchmarks, by the
 // same protocol: rates, and the share of what the machine allows. Names go on
 // with the case, its shape, number format, instruction set and threads:
 //
@@ -23,7 +24,7 @@ func BenchmarkCases(b *testing.B) {
 	for _, group := range []struct {
 		name  string
 		cases func(*app, context.Context, *benchRun) error
-	}{{"gemm", (*app).benchGemm}, {"fused", (*app).benchFused}, {"embed", (*app).benchEmbed}} {
+	}{{"gemm", (*app).benchGemm}, {"fused", (*app).benchFused}, {"attention", (*app).benchAttention}, {"embed", (*app).benchEmbed}} {
 		b.Run(group.name, func(b *testing.B) {
 			run := benchmarkRun(b)
 			if err := group.cases(run.app, ctx, run); err != nil {
@@ -115,5 +116,30 @@ func TestBenchEmbedElsewhere(t *testing.T) {
 	}
 	if err := a.benchEmbed(t.Context(), run); err != nil || cases != len(embedShapes) {
 		t.Errorf("%d cases, %v", cases, err)
+	}
+}
+
+// Attentions are what they are taken for: their results are those of a query in
+// float64.
+func TestBenchAttention(t *testing.T) {
+	isa := bench.ISAs()[0]
+	run := &benchRun{app: &app{}, isas: []string{isa, bench.Generic}, dtypes: cpuDTypes(), threads: []int{1}, end: time.Now().Add(time.Hour), devices: map[deviceKey]*sinter.Device{}}
+	var cases []string
+	run.timed = func(ctx context.Context, c bench.Case, _ time.Duration) ([]bench.Row, error) {
+		cases = append(cases, fmt.Sprintf("%s %v %s %v", c.Name, c.Shape, c.DType, c.ISA == isa))
+		if c.ISA != isa || c.Flops > 5e9 {
+			return nil, nil
+		}
+		limit := map[string]float64{"f32": 1e-6, "bf16": 4e-3}[c.DType]
+		if off, err := c.Accuracy(ctx, 1); err != nil || !(off > 0 && off < limit) {
+			t.Errorf("%s %v %s: off by %v, %v", c.Name, c.Shape, c.DType, off, err)
+		}
+		return nil, nil
+	}
+	if err := errors.Join(run.app.benchAttention(t.Context(), run), run.closeDevices()); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 2*len(attentionShapes)+2 || cases[0] != "attention [8 12 128 32] f32 true" || !slices.Contains(cases, "attention-causal [1 8 2048 128] bf16 true") {
+		t.Errorf("%q", cases)
 	}
 }

@@ -81,6 +81,7 @@ func TestStatus(t *testing.T) {
 		{"f16", nil, "", []string{"embed", "--dtype", "f16", "--model", model, "x"}, 0, ""},
 		{"products of no processor", nil, "", []string{"bench", "gemm", "--dtype", "tf32"}, 2, "use f32, bf16, int8"},
 		{"int8", nil, "", []string{"embed", "--dtype", "int8", "--model", model, "x"}, 0, ""},
+		{"attention in bytes", nil, "", []string{"bench", "attention", "--dtype", "int8"}, 2, "attention computes in f32 or bf16, not in int8"},
 		{"what computes in f32 alone", nil, "", []string{"bench", "fused", "--dtype", "int8"}, 2, "fused computes in f32, not in int8"},
 		{"unknown device", nil, "", []string{"embed", "--device", "abacus", "x"}, 2, `--device: no device "abacus"`},
 		{"unknown device, by variable", environment{"SINTER_DEVICE": "abacus"}, "", []string{"embed", "x"}, 2, "SINTER_DEVICE: no device"},
@@ -245,8 +246,8 @@ func TestStatusGraph(t *testing.T) {
 func TestStatusBench(t *testing.T) {
 	checkStatus(t, []statusCase{
 		{"device with arguments", nil, "", []string{"device", "cpu"}, 2, ""},
-		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, embed, train or compile"},
-		{"unknown benchmark", nil, "", []string{"bench", "attention"}, 2, `no benchmark "attention"`},
+		{"no benchmark", nil, "", []string{"bench"}, 2, "gemm, fused, attention, embed, train or compile"},
+		{"unknown benchmark", nil, "", []string{"bench", "conv"}, 2, `no benchmark "conv"`},
 		{"benchmark of interp", nil, "", []string{"bench", "gemm", "--device", "interp"}, 2, "measures the cpu, not interp: use bench embed"},
 		{"instruction sets of interp", nil, "", []string{"bench", "embed", "--device", "interp", "--isa", "avx2"}, 2, "--isa is for the cpu"},
 		{"benchmark above SINTER_CPU", environment{"SINTER_CPU": "generic"}, "", []string{"bench", "gemm", "--isa", "avx512"}, 2, "--isa"},
