@@ -137,6 +137,8 @@ func (c *coalescer) lead(r *request) {
 	c.runBatch(batch, tokens)
 }
 
+var errPanicked = errors.New("the run of these texts, with those of another caller, ended in a panic, which that caller has")
+
 // served tells the callers of a batch that it is done, and the next to lead.
 func (c *coalescer) served(batch []*request, start time.Time) {
 	c.mu.Lock()
@@ -144,6 +146,9 @@ func (c *coalescer) served(batch []*request, start time.Time) {
 	c.expected = len(batch)
 	c.until = time.Now().Add(time.Duration(patience * float64(time.Since(start))))
 	for _, r := range batch[1:] {
+		if r.vectors == nil && r.err == nil { // the panic is the leader's
+			r.err = errPanicked
+		}
 		r.turn <- false
 	}
 	c.passOn()

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -46,15 +48,20 @@ var (
 	wantedShape = regexp.MustCompile(`tensor "([^"]+)" has shape \[[0-9 ]*\], config.json says \[([0-9 ]*)\]`)
 )
 
-// tiny is a model of an architecture that opens: its weights are found by asking
-// what is missing.
+// tiny is a model of an architecture that opens.
 func tiny(t testing.TB, architecture string) modeltest.Folder {
 	t.Helper()
-	folder := modeltest.BERT().With("config.json", []byte(tinyConfigs[architecture]))
+	return withWeights(t, modeltest.BERT().With("config.json", []byte(tinyConfigs[architecture])), func(fsys fs.FS) (io.Closer, error) { return model.OpenFS(fsys) })
+}
+
+// withWeights puts weights into a folder with which it opens: they are found by
+// asking what is missing.
+func withWeights(t testing.TB, folder modeltest.Folder, open func(fs.FS) (io.Closer, error)) modeltest.Folder {
+	t.Helper()
 	shapes := map[string][]int{}
 	for range 200 {
 		folder["model.safetensors"] = tinyWeights(t, shapes)
-		m, err := model.OpenFS(mapFS(folder))
+		m, err := open(mapFS(folder))
 		if err == nil {
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
@@ -71,10 +78,10 @@ func tiny(t testing.TB, architecture string) modeltest.Folder {
 		} else if found := wantedName.FindStringSubmatch(err.Error()); found != nil {
 			shapes[found[1]] = []int{0}
 		} else {
-			t.Fatalf("%s: %v", architecture, err)
+			t.Fatalf("%s: %v", folder["config.json"], err)
 		}
 	}
-	t.Fatalf("%s: no end of tensors", architecture)
+	t.Fatalf("%s: no end of tensors", folder["config.json"])
 	return nil
 }
 

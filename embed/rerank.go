@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sinterml/sinter"
@@ -119,6 +120,10 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 	})
 	if err != nil {
 		return nil, err
+	}
+	// The network's first state would be that of the next pair.
+	if i := slices.IndexFunc(pairs, func(p pair) bool { return len(p.ids) == 0 }); i >= 0 {
+		return nil, fmt.Errorf("embed: text %d and the query have no tokens, of which a score needs one: leave it out", i)
 	}
 	r.running.RLock()
 	defer r.running.RUnlock()

@@ -124,6 +124,41 @@ func TestBatchesPanic(t *testing.T) {
 	t.Errorf("no panic: %v", err)
 }
 
+// TestPanicOfAnother: callers whose texts ran in the batch of one that panicked have
+// an error, not vectors that are none.
+func TestPanicOfAnother(t *testing.T) {
+	oneLeader(t)
+	begun, gate := make(chan bool, 1), make(chan bool)
+	c := newEcho(10, nil)
+	c.run = func(_ context.Context, texts [][]int32, _ int) ([][]float32, error) {
+		if len(texts) > 1 {
+			panic("lost")
+		}
+		begun <- true
+		<-gate
+		return make([][]float32, 1), nil
+	}
+	var callers sync.WaitGroup
+	ask := func() {
+		defer func() {
+			if p := recover(); p != nil && p != "lost" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		if vectors, err := c.all(t.Context(), split(numbered(1), c.tokens)); err == nil && len(vectors) != 1 {
+			t.Errorf("%d vectors of one text, and no error", len(vectors))
+		}
+	}
+	callers.Go(ask)
+	<-begun
+	for range 3 {
+		callers.Go(ask)
+	}
+	c.waitFor(t, 3)
+	close(gate)
+	callers.Wait()
+}
+
 // TestBatchesCancelled: a caller that gives up has an error, unless all was done.
 func TestBatchesCancelled(t *testing.T) {
 	for _, texts := range []int32{6, 30} {
