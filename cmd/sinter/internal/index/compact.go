@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // compact moves the chunks of a segment that are needed to the end of another,
@@ -68,9 +69,65 @@ func (m *move) run() error {
 }
 
 // copy appends the chunks that the tables name. One that is damaged is dropped.
+// The others get no younger: those that a content has, of which the age says
+// nothing, count as old as the oldest, the others as the youngest of them.
 func (m *move) copy(own []blockPlace) error {
 	segments := m.index.openSegments(own)
 	defer segments.Close()
+	needed, err := m.needed()
+	if err != nil {
+		return err
+	}
+	var dropped []Key
+	var live, loose []Ref
+	err = m.tx.each(tableChunks, func(key, value []byte) error {
+		r, ok := decodeRef(value)
+		if !ok || r.Segment != m.number {
+			return nil
+		}
+		_, b, i := segments.find(r)
+		switch {
+		case b == nil || b.key(i) != Key(key):
+			dropped = append(dropped, Key(key))
+		case needed[r]:
+			live = append(live, r)
+		default:
+			loose = append(loose, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	damaged, err := m.copyChunks(segments, live, time.Time.Before)
+	if err == nil {
+		dropped = append(dropped, damaged...)
+		damaged, err = m.copyChunks(segments, loose, time.Time.After)
+	}
+	for _, k := range append(dropped, damaged...) {
+		err = errors.Join(err, m.tx.remove(tableChunks, k[:]))
+	}
+	return err
+}
+
+// needed are the chunks of the segment that a content has.
+func (m *move) needed() (map[Ref]bool, error) {
+	needed := map[Ref]bool{}
+	err := m.tx.each(tableContents, func(_, value []byte) error {
+		pieces, _ := decodeContent(value)
+		for _, p := range pieces {
+			if p.Ref.Segment == m.number {
+				needed[p.Ref] = true
+			}
+		}
+		return nil
+	})
+	return needed, err
+}
+
+// copyChunks appends chunks, in blocks with the first of their times by an order,
+// and returns those that are damaged.
+func (m *move) copyChunks(segments *Segments, refs []Ref, before func(a, b time.Time) bool) (damaged []Key, err error) {
 	var chunks []Chunk
 	var from []Ref
 	flush := func() error {
@@ -81,27 +138,15 @@ func (m *move) copy(own []blockPlace) error {
 		chunks, from = nil, nil
 		return err
 	}
-	var dropped []Key
-	var named []Ref
-	err := m.tx.each(tableChunks, func(key, value []byte) error {
-		if r, ok := decodeRef(value); ok && r.Segment == m.number {
-			named = append(named, r)
-			if _, b, i := segments.find(r); b == nil || b.key(i) != Key(key) {
-				dropped = append(dropped, Key(key))
-				named = named[:len(named)-1]
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	err = segments.Guard(func() error {
-		for _, r := range named {
+		for _, r := range refs {
 			_, b, i := segments.find(r)
 			if !b.sound(i, segments.dim) {
-				dropped = append(dropped, b.key(i))
+				damaged = append(damaged, b.key(i))
 				continue
+			}
+			if len(chunks) == 0 || before(b.made, m.now) {
+				m.now = b.made
 			}
 			chunks, from = append(chunks, b.chunk(i, segments.dim)), append(from, r)
 			if len(chunks) == maxBlock {
@@ -112,11 +157,7 @@ func (m *move) copy(own []blockPlace) error {
 		}
 		return nil
 	})
-	err = errors.Join(err, flush())
-	for _, k := range dropped {
-		err = errors.Join(err, m.tx.remove(tableChunks, k[:]))
-	}
-	return err
+	return damaged, errors.Join(err, flush())
 }
 
 // contents are told where their chunks went. One that lost a chunk goes too:

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -58,10 +59,7 @@ func Prune(ctx context.Context, dir string, o PruneOptions) (Pruned, error) {
 
 func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) error {
 	s, err := readSpace(dir)
-	unused := true
-	if info, statErr := os.Stat(filepath.Join(dir, spaceName)); err == nil && statErr == nil {
-		unused = o.now().Sub(info.ModTime()) > o.Keep
-	}
+	unused := o.now().Sub(lastUsed(dir, err == nil)) > o.Keep
 	if o.All || unused && o.Keep > 0 {
 		held := Status{Dir: dir}
 		if held.read(ctx) == nil { // of a damaged one nobody can tell
@@ -72,7 +70,10 @@ func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) erro
 		return removeSpace(ctx, dir)
 	}
 	if err != nil {
-		return err
+		if o.Warn != nil {
+			o.Warn(fmt.Sprintf("%v: it stays as it is until a search mends it, or for as long as what nobody uses", &DamageError{filepath.Join(dir, spaceName), err.Error()}))
+		}
+		return nil
 	}
 	x := &Index{dir: dir, space: s, disk: o.disk, warn: o.Warn, now: o.now}
 	if x.disk == nil {
@@ -85,6 +86,26 @@ func pruneSpace(ctx context.Context, dir string, o PruneOptions, p *Pruned) erro
 	p.Files += files
 	p.Chunks += chunks
 	return err
+}
+
+// lastUsed is when a space was used, which its space.json tells. Of one that has
+// none, as a search is just making it or it was damaged, it is when anything was
+// written.
+func lastUsed(dir string, named bool) time.Time {
+	if info, err := os.Stat(filepath.Join(dir, spaceName)); named && err == nil {
+		return info.ModTime()
+	}
+	var last time.Time
+	entries, _ := os.ReadDir(dir) // what cannot be read tells nothing
+	if info, err := os.Stat(dir); err == nil {
+		last = info.ModTime()
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }
 
 // removeSpace deletes the folder of a space; its lock last.
@@ -165,7 +186,8 @@ func (x *Index) gone(ctx context.Context, table string) ([]string, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
+		// ENOTDIR: a folder above it is a file now.
+		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			gone = append(gone, p)
 		}
 	}
@@ -198,7 +220,8 @@ func (s *sweep) files(gone []string) error {
 		value, ok := s.tx.get(tableFiles, []byte(path))
 		if ok {
 			if f, ok := decodeFile(value); ok {
-				if err := s.release(f.Content); err != nil {
+				// Also where another file that had it went before.
+				if err := s.tx.put(tableReleased, f.Content[:], encodeTime(s.now)); err != nil {
 					return err
 				}
 			}
