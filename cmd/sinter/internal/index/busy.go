@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,9 @@ import (
 // locked for as long as its process works on that.
 const busyPattern = "indexing-*"
 
+// rootEnd stands between paths, as no path has it.
+const rootEnd = "\x00"
+
 // Announce tells other processes that this one indexes what is below some
 // absolute paths, so that they need not, until done is called or the process
 // ends.
@@ -22,8 +26,9 @@ func (x *Index) Announce(roots []string) (done func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	if err = filelock.Try(f, true); err == nil {
-		_, err = io.WriteString(f, strings.Join(roots, "\n"))
+	// Others that look at it just now hold it for a moment.
+	if err = waitFor(context.Background(), f, true, patience); err == nil {
+		_, err = io.WriteString(f, strings.Join(roots, rootEnd))
 	}
 	done = func() {
 		_ = f.Close()
@@ -57,7 +62,7 @@ func (x *Index) Busy() ([]string, error) {
 				_ = os.Remove(name)
 			}
 		case err == nil:
-			roots = append(roots, strings.Split(string(data), "\n")...)
+			roots = append(roots, strings.Split(string(data), rootEnd)...)
 		}
 	}
 	return roots, nil
