@@ -272,7 +272,8 @@ func (e *Encoder) Tokens(text string, max int) []int32 {
 
 func (e *Encoder) tokens(text string, max int) []int32 {
 	if e.model.LowerCase {
-		text = strings.ToLower(text)
+		// The one letter whose small form is two runes.
+		text = strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307"))
 	}
 	return e.model.Tokenizer.EncodeMax(text, max).IDs
 }

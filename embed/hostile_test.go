@@ -321,3 +321,20 @@ func TestTextsWithoutTokens(t *testing.T) {
 		}
 	}
 }
+
+// A model that wants texts in lower case gets them as its tokenizer would make
+// them: one letter becomes two runes.
+func TestLowerCase(t *testing.T) {
+	folder := modeltest.BERT().With("sentence_bert_config.json", []byte(`{"do_lower_case":true}`))
+	folder["tokenizer.json"] = bytes.Replace(folder["tokenizer.json"], []byte(`"strip_accents":null,"lowercase":true`), []byte(`"strip_accents":false,"lowercase":false`), 1)
+	e, err := New(t.Context(), Options{FS: mapFS(folder)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for text, small := range map[string]string{"A B": "a b", "İ": "i\u0307"} {
+		if got, want := e.Tokens(text, 0), e.Tokens(small, 0); !slices.Equal(got, want) {
+			t.Errorf("%q: tokens %v, want %v", text, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter"
@@ -21,8 +22,9 @@ type CrossEncoder struct {
 	// network gives, of any size.
 	Sigmoid bool
 
-	net   network
-	files *weightFiles
+	net     network
+	untyped bool // the tokenizer gives the network no type ids
+	files   *weightFiles
 }
 
 // OpenCrossEncoder reads the cross-encoder in a folder.
@@ -82,8 +84,36 @@ func (c *CrossEncoder) readAround(s *source) error {
 	if c.MaxTokens, err = readMaxTokens(s, d.tokens); err != nil {
 		return err
 	}
+	if c.untyped, err = readUntyped(s, h.ModelType); err != nil {
+		return err
+	}
 	c.Tokenizer, err = readTokenizer(s, d.vocab)
 	return err
+}
+
+// untypedClasses are the tokenizers of the reference implementation that give no
+// type ids unless a file says so, less "Fast" at the end of their names.
+var untypedClasses = []string{"BartTokenizer", "CamembertTokenizer", "DistilBertTokenizer", "MPNetTokenizer", "RobertaTokenizer", "TokenizersBackend", "XLMRobertaTokenizer"}
+
+// readUntyped tells whether the network was trained without type ids, though it
+// may have a table of them and tokenizer.json has some: tokenizer_config.json says
+// what a tokenizer gives, or its class does, which is that of the architecture
+// where none is named.
+func readUntyped(s *source, architecture string) (bool, error) {
+	var t struct {
+		Inputs []string `json:"model_input_names"`
+		Class  *string  `json:"tokenizer_class"`
+	}
+	if _, err := s.config("tokenizer_config.json", &t); err != nil {
+		return false, err
+	}
+	switch {
+	case t.Inputs != nil:
+		return !slices.Contains(t.Inputs, "token_type_ids"), nil
+	case t.Class != nil:
+		return slices.Contains(untypedClasses, strings.TrimSuffix(*t.Class, "Fast")), nil
+	}
+	return architecture != "bert", nil
 }
 
 // checkClassifier wants a head that gives one number.
@@ -145,9 +175,10 @@ func (c *CrossEncoder) readActivation(s *source, h *header) error {
 	return nil
 }
 
-// UsesTypes tells whether the network looks at Inputs.TypeIDs.
+// UsesTypes tells whether Forward looks at Inputs.TypeIDs: where the network has no
+// table of types, or its tokenizer gives none, all are 0.
 func (c *CrossEncoder) UsesTypes() bool {
-	return c != nil && c.net != nil && c.net.dims().types
+	return c != nil && c.net != nil && c.net.dims().types && !c.untyped
 }
 
 // Forward builds the graph of the scores, [B], of pairs given as one text
@@ -155,6 +186,9 @@ func (c *CrossEncoder) UsesTypes() bool {
 func (c *CrossEncoder) Forward(in Inputs) sinter.Tensor {
 	if c == nil || c.net == nil { // the zero Tensor says so when it is used
 		return sinter.Tensor{}
+	}
+	if !c.UsesTypes() {
+		in.TypeIDs = sinter.Tensor{}
 	}
 	hidden := c.net.forward(in)
 	x := c.net.logits(hidden[len(hidden)-1], in.Offsets).Index(1, 0)

@@ -48,3 +48,27 @@ func TestInputFile(t *testing.T) {
 		}
 	}
 }
+
+// A cross-encoder has type ids where the reference implementation gives it some:
+// as its tokenizer's files say, and else by class or architecture.
+func TestUntyped(t *testing.T) {
+	for _, c := range []struct {
+		architecture, tokenizer string
+		want                    bool
+	}{
+		{"bert", "", false}, {"bert", `{}`, false}, {"roberta", "", true}, {"xlm-roberta", `{"tokenizer_class": null}`, true},
+		{"bert", `{"tokenizer_class": "XLMRobertaTokenizer"}`, true}, {"bert", `{"tokenizer_class": "XLMRobertaTokenizerFast"}`, true},
+		{"bert", `{"tokenizer_class": "BertTokenizerFast"}`, false}, {"xlm-roberta", `{"tokenizer_class": "BertTokenizer"}`, false},
+		{"bert", `{"tokenizer_class": "TokenizersBackend"}`, true},
+		{"bert", `{"tokenizer_class": "BertTokenizer", "model_input_names": ["input_ids", "attention_mask"]}`, true},
+		{"xlm-roberta", `{"tokenizer_class": "XLMRobertaTokenizer", "model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}`, false},
+	} {
+		files := fstest.MapFS{}
+		if c.tokenizer != "" {
+			files["tokenizer_config.json"] = &fstest.MapFile{Data: []byte(c.tokenizer)}
+		}
+		if got, err := readUntyped(&source{name: "model", fsys: files}, c.architecture); err != nil || got != c.want {
+			t.Errorf("%s %s: %v, %v; want %v", c.architecture, c.tokenizer, got, err, c.want)
+		}
+	}
+}

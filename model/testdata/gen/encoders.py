@@ -93,13 +93,13 @@ def bytes_modern(limit, size=310):
     return fast(t, limit, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
 
 
-def unigram(limit, size=180):
+def unigram(limit, size=180, second=0):
     t = Tokenizer(models.Unigram())
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")])
     t.train_from_iterator(CORPUS * 4, trainers.UnigramTrainer(
         vocab_size=size, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"], unk_token="<unk>", show_progress=False))
     t.post_processor = processors.TemplateProcessing(
-        single="<s>:0 $A:0 </s>:0", pair="<s>:0 $A:0 </s>:0 </s>:0 $B:0 </s>:0", special_tokens=[("<s>", 0), ("</s>", 2)])
+        single="<s>:0 $A:0 </s>:0", pair=f"<s>:0 $A:0 </s>:0 </s>:0 $B:{second} </s>:{second}", special_tokens=[("<s>", 0), ("</s>", 2)])
     t.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
     return fast(t, limit, bos_token="<s>", pad_token="<pad>", eos_token="</s>", sep_token="</s>", cls_token="<s>", unk_token="<unk>", mask_token="<mask>")
 
@@ -157,6 +157,8 @@ def crossencoders():
         return kind(**{**base, "vocab_size": len(tok), "num_labels": 1, **more})
     w, m, r, x, mo = wordpiece(48), wordpiece_mpnet(180), bytes_roberta(80), unigram(60), bytes_modern(100)
     yield "bert", cfg(tf.BertConfig, BERT, w), w, torch.nn.Identity(), [old_activation]
+    x2 = unigram(60, second=1)  # its types, of which no network is told
+    yield "bert-untyped", cfg(tf.BertConfig, BERT, x2), x2, None, [plain]
     yield "roberta", cfg(tf.RobertaConfig, ROBERTA, r), r, None, []
     yield "xlm-roberta", cfg(tf.XLMRobertaConfig, ROBERTA, x), x, None, [plain, half(torch.float16)]
     yield "distilbert", cfg(tf.DistilBertConfig, DISTIL, w), w, torch.nn.Sigmoid(), []
