@@ -49,6 +49,9 @@ func (f Folder) open(name string) (*os.File, error) {
 		return nil, err
 	}
 	target, err := filepath.EvalSymlinks(filepath.Join(dir, local))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(dir, local, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +85,20 @@ func (f Folder) open(name string) (*os.File, error) {
 		return nil, err
 	}
 	return file, nil
+}
+
+// missing is the error of a file that is not there, err, unless there is a link of
+// that name: then the file is there but its contents are not, as after a download
+// that was not finished.
+func missing(dir, local string, err error) error {
+	for name := local; name != "."; name = filepath.Dir(name) {
+		info, lstatErr := os.Lstat(filepath.Join(dir, name))
+		if lstatErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+			target, _ := os.Readlink(filepath.Join(dir, name)) // for the message alone
+			return fmt.Errorf("a link to %s, where there is no such file: was the model loaded whole?", target)
+		}
+	}
+	return err
 }
 
 // bound is the folder that files may lie in, without links.

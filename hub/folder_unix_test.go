@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -54,6 +55,28 @@ func TestFolderRefuses(t *testing.T) {
 	for _, name := range []string{"config.json", "inside", "deep", "whole", "sub/config.json"} {
 		if data, err := fs.ReadFile(Folder(dir), name); err != nil || string(data) != "text" {
 			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
+
+// A link whose file was not loaded, or is gone, is a damaged model and not one
+// without that file: what reads it must not go on without.
+func TestFolderDanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	for name, target := range map[string]string{"modules.json": "../../blobs/1234", "1_Pooling": "gone", "chain": "modules.json"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"modules.json", "1_Pooling/config.json", "chain"} {
+		_, err := Folder(dir).Open(name)
+		if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no such file") || !strings.Contains(err.Error(), "link") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"absent", "absent/config.json"} {
+		if _, err := Folder(dir).Open(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

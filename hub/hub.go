@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -40,17 +41,40 @@ func Find(name string) (string, error) {
 // Cache is the folder of the hub cache, from the variables that other programs
 // go by; "" where there is no home.
 func Cache() string {
-	if dir := os.Getenv("HF_HUB_CACHE"); dir != "" {
-		return dir
+	for _, name := range []string{"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"} { // the second is the old name
+		if dir := os.Getenv(name); dir != "" {
+			return expand(dir)
+		}
 	}
 	if dir := os.Getenv("HF_HOME"); dir != "" {
-		return filepath.Join(dir, "hub")
+		return filepath.Join(expand(dir), "hub")
+	}
+	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
+		return filepath.Join(expand(dir), "huggingface", "hub")
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""
 	}
 	return filepath.Join(home, ".cache", "huggingface", "hub")
+}
+
+var variable = regexp.MustCompile(`\$(\w+|\{\w+\})`)
+
+// expand puts the home in place of "~" at the front, and values in place of
+// variables that are set, as those programs do where no shell has done it.
+func expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		if home, err := os.UserHomeDir(); err == nil {
+			path = home + rest
+		}
+	}
+	return variable.ReplaceAllStringFunc(path, func(name string) string {
+		if value, ok := os.LookupEnv(strings.Trim(name, "${}")); ok {
+			return value
+		}
+		return name
+	})
 }
 
 // Names are the models in the hub cache, sorted. That they are whole is not

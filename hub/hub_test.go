@@ -90,6 +90,8 @@ func TestNotFound(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
+	t.Setenv("HUGGINGFACE_HUB_CACHE", "")
+	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HF_HUB_CACHE", "")
 	t.Setenv("HF_HOME", "/home/of/models")
 	if got := Cache(); got != filepath.Join("/home/of/models", "hub") {
@@ -104,6 +106,31 @@ func TestCache(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
 	if got := Cache(); !strings.HasSuffix(filepath.ToSlash(got), "/.cache/huggingface/hub") {
 		t.Errorf("by default: %q", got)
+	}
+}
+
+// The other variables of huggingface_hub, which also expands "~" and variables.
+func TestCacheVariables(t *testing.T) {
+	home := t.TempDir()
+	for _, c := range []struct {
+		name, value, want string
+	}{
+		{"HF_HUB_CACHE", "~/models", home + "/models"}, {"HF_HUB_CACHE", "~", home}, {"HF_HUB_CACHE", "$HOME/models", home + "/models"},
+		{"HF_HUB_CACHE", "${SINTER_UNSET}/models", "${SINTER_UNSET}/models"}, {"HF_HUB_CACHE", "a~/$", "a~/$"},
+		{"HF_HOME", "~/hf", home + "/hf/hub"}, {"HF_HOME", "$HOME/hf", home + "/hf/hub"},
+		{"XDG_CACHE_HOME", home + "/other", home + "/other/huggingface/hub"}, {"HUGGINGFACE_HUB_CACHE", "/old", "/old"},
+	} {
+		t.Run(c.name+"="+c.value, func(t *testing.T) {
+			for _, name := range []string{"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"} {
+				t.Setenv(name, "")
+			}
+			t.Setenv("HOME", home)
+			t.Setenv("USERPROFILE", home)
+			t.Setenv(c.name, c.value)
+			if got := filepath.ToSlash(Cache()); got != filepath.ToSlash(c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
