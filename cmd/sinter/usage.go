@@ -117,20 +117,41 @@ func kindOf(f *pflag.Flag) string {
 }
 
 // nearFlag is the flag that differs in letter case, or that name begins or is
-// the beginning of; "" where there is none or more than one.
+// the beginning of, or that is one slip away; "" where there is none or more than
+// one.
 func nearFlag(cmd *cobra.Command, name string) string {
-	var near []string
+	var near, mistyped []string
 	lower := strings.ToLower(name)
 	if cmd.Flags().Lookup(lower) != nil {
 		return lower
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if len(lower) > 1 && !f.Hidden && (strings.HasPrefix(f.Name, lower) || strings.HasPrefix(lower, f.Name)) {
+		switch {
+		case len(lower) < 2 || f.Hidden:
+		case strings.HasPrefix(f.Name, lower) || strings.HasPrefix(lower, f.Name):
 			near = append(near, f.Name)
+		case len(lower) > 2 && oneSlip(f.Name, lower):
+			mistyped = append(mistyped, f.Name)
 		}
 	})
+	if len(near) == 0 {
+		near = mistyped
+	}
 	if len(near) != 1 {
 		return ""
 	}
 	return near[0]
+}
+
+// oneSlip tells whether a and b differ by a letter that is another, is missing or
+// is too many, or by two side by side that changed places.
+func oneSlip(a, b string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 && len(b) <= 1 || swapped
 }
