@@ -41,6 +41,17 @@ leaf 0 variable "v" f32[64 64]
 %3 = sub %0 %2 : f32[64 64]
 %4 = assign %0 %3 : f32[64 64]
 return %4`, []bool{false}},
+	{"less the sums of rows, which are multiplied by it", `
+leaf 0 variable "v" f32[30 1]
+leaf 1 input "x" f32[30 200]
+%0 = variable : f32[30 1]
+%1 = input leaf=1 : f32[30 200]
+%2 = sum %1 axes=[1] : f32[30 1]
+%3 = sub %0 %2 : f32[30 1]
+%4 = expand %3 : f32[30 200]
+%5 = mul %1 %4 : f32[30 200]
+%6 = assign %0 %3 : f32[30 1]
+return %6 %5`, []bool{true, false}}, // all work-items need the old value, and one writes the new
 	{"read elsewhere", `
 leaf 0 variable "v" f32[40 40]
 %0 = variable : f32[40 40]

@@ -39,7 +39,8 @@ func (p pending) add(o pending) {
 func NewBarriers(k *Kernel) *Barriers { return &Barriers{k: k, open: newPending()} }
 
 // accesses are those of statements to params that the kernel both reads and
-// writes, or writes from several places.
+// writes, or writes from several places, and to memory that another param writes
+// over where all work-items read it: in Item loops one that does both reads first.
 func (b *Barriers) accesses(body []loop.Stmt) pending {
 	p := newPending()
 	k := loop.Kernel{Body: body}
@@ -48,6 +49,15 @@ func (b *Barriers) accesses(body []loop.Stmt) pending {
 			p.reads[e.Param] = true
 		}
 	})
+	for _, s := range body {
+		if v := valueOfAll(s); v != nil {
+			v.Walk(func(e *loop.Expr) {
+				if e.Kind == loop.KindLoad && b.k.Shared(e.Param) {
+					p.reads[e.Param] = true
+				}
+			})
+		}
+	}
 	var stores func(body []loop.Stmt)
 	stores = func(body []loop.Stmt) {
 		for _, s := range body {
@@ -63,6 +73,32 @@ func (b *Barriers) accesses(body []loop.Stmt) pending {
 	}
 	stores(body)
 	return p
+}
+
+// valueOfAll is what every work-item computes where s stands outside of Item loops;
+// nil: nothing. What is stored there the first alone computes.
+func valueOfAll(s loop.Stmt) *loop.Expr {
+	switch s := s.(type) {
+	case *loop.Set:
+		return s.Value
+	case *loop.Acc:
+		return s.Value
+	}
+	return nil
+}
+
+// overwrites tells whether params that are written may share memory with others that
+// are read.
+func (b *Barriers) overwrites(writes, reads map[int]bool) bool {
+	shared := func(all map[int]bool, use bool) bool {
+		for p := range all {
+			if b.k.Shared(p) && (b.k.Work.Params[p].Use == loop.Read) == use {
+				return true
+			}
+		}
+		return false
+	}
+	return shared(writes, false) && shared(reads, true)
 }
 
 // Exchanges tells whether work-items of a group may read what others have
@@ -94,6 +130,9 @@ func (b *Barriers) Before(s loop.Stmt) Wait {
 	meets(now.reads, b.open.writes)
 	meets(now.writes, b.open.reads)
 	meets(now.writes, b.open.writes)
+	if b.overwrites(now.writes, b.open.reads) {
+		wait = All
+	}
 	switch wait {
 	case All:
 		b.open = newPending()
