@@ -1,8 +1,10 @@
 package ptx_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +128,54 @@ func TestPackedInstructions(t *testing.T) {
 			if n := strings.Count(p.Source, name); n != want || rows == 0 {
 				t.Errorf("%d of %s for %d rows, not %d", n, name, rows, want)
 			}
+		}
+	}
+}
+
+// TestPackedInPlace: old values of columns side by side are loaded at once, and not by
+// way of caches that may hold what was there before, where new ones are stored over
+// them. The suite runs that graph on devices.
+func TestPackedInPlace(t *testing.T) {
+	for _, target := range targets {
+		packed := 0
+		for _, c := range suite.InPlace {
+			g, err := ir.Parse("graph" + c.Graph)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := &collector{backend: backend{target: target}}
+			d, err := launch.New(all, launch.Options{Kind: "ptx", Shape: target.Shape(), Units: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := d.CompileGraph(t.Context(), g, device.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			for _, k := range all.kernels {
+				if k.Packed == nil || !slices.Contains(k.Shares, true) {
+					continue
+				}
+				packed++
+				for e := range k.Wide {
+					if !k.Shared(e.Param) {
+						t.Errorf("%s: what is loaded at once is not what is written over", c.Name)
+					}
+				}
+				p, err := ptx.Write(target, []*entry.Kernel{k})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := strings.Count(p.Source, "ld.global.v"); n == 0 || n != strings.Count(p.Source, "st.global.v") {
+					t.Errorf("%v, %s: %d loads of several old values", target, c.Name, n)
+				}
+			}
+			if err := errors.Join(m.Close(), d.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+		if packed == 0 && target.SM >= 80 { // which have units for bf16
+			t.Errorf("%v: no product is finished for columns side by side", target)
 		}
 	}
 }
