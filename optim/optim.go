@@ -259,7 +259,8 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 
 // UpdateFinite is Update that changes nothing where the loss, or with ClipNorm a
 // gradient, is not finite: then one can still look for what made it so. good,
-// a Bool of rank 0, tells.
+// a Bool of rank 0, tells. With LossScale gradients count without ClipNorm, but
+// not for good; and the factor becomes smaller whatever was not finite.
 func (o *Optimizer) UpdateFinite(loss, rate sinter.Tensor) (updates []sinter.Tensor, good sinter.Tensor, err error) {
 	good = loss.IsFinite().Reshape()
 	updates, err = o.update(loss, rate, &good)
@@ -290,6 +291,9 @@ func (o *Optimizer) update(loss, rate sinter.Tensor, good *sinter.Tensor) ([]sin
 	var finite sinter.Tensor
 	if o.scaler != nil {
 		finite = o.scaler.unscale(grads)
+		if good != nil {
+			finite = finite.And(*good)
+		}
 		all = append(all, o.scaler.follow(finite)...)
 	}
 	grads, norm := o.clip(grads)

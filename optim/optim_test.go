@@ -324,3 +324,30 @@ func TestOneCycleOfNoSteps(t *testing.T) {
 		}
 	}
 }
+
+// A loss that is not finite though its gradient is leaves an update out, beside a
+// factor of the loss too.
+func TestUpdateFiniteBesideLossScale(t *testing.T) {
+	for _, scale := range []*optim.LossScale{nil, {}} {
+		w := sinter.NewVariable("w", sinter.Of([]float32{0x1p127, 0x1p127}, 2))
+		o, err := optim.New(optim.Options{LossScale: scale}, optim.Group{Params: []*sinter.Variable{w}, Method: optim.SGD{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		updates, good, err := o.UpdateFinite(w.Tensor().Sum(), sinter.Scalar(0x1p120).Cast(sinter.F32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outs, err := sinter.Eval(context.Background(), append(updates, good)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := sinter.Values[bool](context.Background(), outs[len(outs)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := values(t, w)[0]; made[0] || now != 0x1p127 {
+			t.Errorf("loss scale %v: the update is made (%v), and brings %v to %v", scale, made[0], 0x1p127, now)
+		}
+	}
+}
