@@ -99,8 +99,12 @@ func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
 		if each.Rank() == 0 {
 			return sinter.Fail(fmt.Errorf("no axis 0 for PerRow"), logq, target)
 		}
+		dt := each.DType()
+		if dt == sinter.F16 || dt == sinter.BF16 { // too coarse for sums
+			each = each.Cast(sinter.F32)
+		}
 		rows := sinter.Ones(each.DType(), each.Dim(0)).Sum()
-		return each.Sum().Div(rows)
+		return each.Sum().Div(rows).Cast(dt)
 	}
 	return reduce(each, o.Reduction)
 }
@@ -173,6 +177,9 @@ func InfoNCE(a, b sinter.Tensor, o InfoNCEOptions) sinter.Tensor {
 // unit brings rows to length 1, those shorter than 1e-12 less far, as
 // torch.nn.functional.normalize does.
 func unit(x sinter.Tensor) sinter.Tensor {
+	if dt := x.DType(); dt == sinter.F16 || dt == sinter.BF16 { // too coarse for squares
+		return unit(x.Cast(sinter.F32)).Cast(dt)
+	}
 	squares := x.Square().SumKeep(-1)
 	return x.Mul(squares.Maximum(sinter.Scalar(1e-24)).Rsqrt())
 }

@@ -19,6 +19,31 @@ func TestNLLOfManyRows(t *testing.T) {
 	}
 }
 
+// Nor is what all rows together add.
+func TestKLOfManyRows(t *testing.T) {
+	for _, dt := range []sinter.DType{sinter.F16, sinter.BF16} {
+		q, p := sinter.Full(dt, -2, sinter.Dims(70001, 2)...), sinter.Full(dt, 0, sinter.Dims(70001, 2)...)
+		if got := values(t, nn.KL(q, p, nn.KLOptions{LogTarget: true, PerRow: true}))[0]; got != 4 {
+			t.Errorf("%v: %v, want 4", dt, got)
+		}
+	}
+}
+
+// Rows of halves may be longer than the root of the greatest half, or shorter
+// than that of the least.
+func TestInfoNCEOfHalves(t *testing.T) {
+	for _, dt := range []sinter.DType{sinter.F16, sinter.BF16} {
+		for _, long := range []float32{1000, 1, 0x1p-14, 0} {
+			rows := sinter.Of([]float32{3 * long, 4 * long, -4 * long, 3 * long}, 2, 2)
+			want := values(t, nn.InfoNCE(rows, rows, nn.InfoNCEOptions{Temperature: 0.5}))[0]
+			got := values(t, nn.InfoNCE(rows.Cast(dt), rows.Cast(dt), nn.InfoNCEOptions{Temperature: 0.5}))[0]
+			if !(math.Abs(got-want) < 0.01) {
+				t.Errorf("%v of length %v: %v, want %v", dt, 5*long, got, want)
+			}
+		}
+	}
+}
+
 func TestLossesRefuse(t *testing.T) {
 	zeros := func(sizes ...int) sinter.Tensor { return sinter.Zeros(sinter.F32, sinter.Dims(sizes...)...) }
 	whole := func(sizes ...int) sinter.Tensor { return sinter.Zeros(sinter.I64, sinter.Dims(sizes...)...) }
