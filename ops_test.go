@@ -219,6 +219,7 @@ func TestArange(t *testing.T) {
 	n := 100_000
 	want(t, Arange(F16, 0, 1, 1e-5).Index(0, n-1), NewFloat16(0.99999))
 	want(t, Arange(BF16, 0, 512, 0.5).Index(0, 2*130+1), NewBFloat16(130.5))
+	want(t, Arange(F16, -3000, 3000, 1).Narrow(0, N(2999), N(3)), NewFloat16(-1), NewFloat16(0), NewFloat16(1))
 	want[uint8](t, Arange(U8, 3, 0, -1), 3, 2, 1)
 	want[uint64](t, Arange(U64, 5, 0, -2), 5, 3, 1)
 	want[int8](t, Arange(I8, -128, 127, 200), -128, 72)
@@ -227,6 +228,36 @@ func TestArange(t *testing.T) {
 	for i, bad := range []Tensor{Arange(U8, 1, -2, -1), Arange(I8, 0, 300, 200), Arange(I32, 0, 1, 0.5), Arange(Bool, 0, 2, 1)} {
 		if bad.Err() == nil {
 			t.Errorf("case %d fits", i)
+		}
+	}
+}
+
+// A variance by fewer degrees of freedom than none is one by none, of sizes that
+// are known and of those that are not.
+func TestVarOfFew(t *testing.T) {
+	x := Input("x", F32, Sym("n", 0, 10))
+	nan, inf := math.NaN(), math.Inf(1)
+	for correction, wants := range [][]float64{{nan, 0, 0.25, 2}, {nan, nan, 0.5, 3}, {nan, nan, inf, 6}, {nan, nan, inf, inf}} {
+		p, err := Compile(Capture(x.Var(correction)), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for n, want := range wants {
+			given := Of([]float32{1, 2, 4.5}[:n:n], n)
+			if n == 3 {
+				given = Of([]float32{0, 3, 3}, 3)
+			}
+			outs, err := p.Run(context.Background(), inputs{"x": given})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, y := range []Tensor{outs[0], given.Var(correction)} {
+				got, err := Values[float32](context.Background(), y)
+				if err != nil || !(float64(got[0]) == want || math.IsNaN(float64(got[0])) && math.IsNaN(want)) {
+					t.Errorf("of %d by %d less: %v %v, want %v", n, correction, got, err, want)
+				}
+			}
 		}
 	}
 }

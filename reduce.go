@@ -106,7 +106,7 @@ func (x Tensor) MeanKeep(axes ...int) Tensor {
 
 // Var is the variance over axes: the squared distances from the mean, summed
 // and divided by their number less correction (0: of a population, 1: of a
-// sample).
+// sample), or by 0 where that is negative.
 func (x Tensor) Var(correction int, axes ...int) Tensor {
 	return x.VarKeep(correction, axes...).unless(false, axes)
 }
@@ -134,7 +134,8 @@ func (x Tensor) deviation() Tensor {
 	return Where(none, x, Where(none, x.like(1), x).Sqrt())
 }
 
-// average sums over axes and divides by their size less correction.
+// average sums over axes and divides by their size less correction, if that is
+// positive, else by 0.
 func (x Tensor) average(correction int, axes []int) Tensor {
 	if bad, ok := firstErr(x); ok {
 		return bad
@@ -147,7 +148,14 @@ func (x Tensor) average(correction int, axes []int) Tensor {
 	for _, a := range ax {
 		n = n.Mul(x.v.Shape[a])
 	}
-	return x.SumKeep(axes...).Div(x.size(n.Plus(-correction)))
+	if all, ok := n.Const(); ok {
+		n, correction = N(max(0, all-correction)), 0
+	}
+	size := x.size(n)
+	if correction != 0 {
+		size = size.Sub(Scalar(float64(correction))).Maximum(Scalar(0))
+	}
+	return x.SumKeep(axes...).Div(size)
 }
 
 // size is the number d as a tensor of x's dtype. One with symbols is the sum
