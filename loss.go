@@ -24,7 +24,9 @@ func (r Reduction) of(x Tensor) Tensor {
 }
 
 // MSE is the mean of (x - y)^2.
-func MSE(x, y Tensor) Tensor { return x.Sub(y).Square().Mean() }
+func MSE(x, y Tensor) Tensor {
+	return x.Sub(y).float("MSE", func(diff Tensor) Tensor { return diff.Square().Mean() })
+}
 
 // L1 is the mean of |x - y|.
 func L1(x, y Tensor) Tensor { return x.Sub(y).Abs().Mean() }
@@ -38,13 +40,14 @@ func Huber(x, y Tensor, delta float64) Tensor {
 	if !(delta > 0) {
 		return failf([]Tensor{x, y}, "a delta of %v: want more than 0", delta)
 	}
-	diff := x.Sub(y)
-	d := diff.Abs()
-	isNear := d.Less(Scalar(delta))
-	// The unused branch is kept finite: its gradient would be NaN.
-	near := Where(isNear, diff, diff.like(0)).Square().Mul(Scalar(0.5))
-	far := d.Sub(Scalar(delta / 2)).Mul(Scalar(delta))
-	return Where(isNear, near, far).Mean()
+	return x.Sub(y).float("Huber", func(diff Tensor) Tensor {
+		d := diff.Abs()
+		isNear := d.Less(Scalar(delta))
+		// The unused branch is kept finite: its gradient would be NaN.
+		near := Where(isNear, diff, diff.like(0)).Square().Mul(Scalar(0.5))
+		far := d.Sub(Scalar(delta / 2)).Mul(Scalar(delta))
+		return Where(isNear, near, far).Mean()
+	})
 }
 
 // BCEWithLogits is the mean binary cross-entropy of Sigmoid(logits) with

@@ -230,6 +230,9 @@ func TestArange(t *testing.T) {
 			t.Errorf("case %d fits", i)
 		}
 	}
+	far := Where(Iota(I32, 0, N(8)).Equal(Scalar(3)), Full(F16, 400, N(8)), Zeros(F16, N(8)))
+	want(t, MSE(far, Zeros(F16, N(8))), NewFloat16(20000))
+	want(t, Huber(far, Zeros(F16, N(8)), 500), NewFloat16(10000))
 }
 
 // A variance by fewer degrees of freedom than none is one by none, of sizes that
