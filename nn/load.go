@@ -29,11 +29,18 @@ type LoadReport struct {
 	Wrong      []string // of another shape or type, and how
 }
 
+// Error lists the differences, and says what was loaded.
 func (r *LoadReport) Error() string {
 	if r == nil {
 		return "nn: no report"
 	}
 	s := fmt.Sprintf("nn: %s does not hold this net, nothing was loaded", r.File)
+	switch {
+	case r.Fits():
+		return fmt.Sprintf("nn: %s holds this net, %d variables were loaded", r.File, r.Loaded)
+	case r.Loaded > 0: // lenient
+		s = fmt.Sprintf("nn: %s does not hold all of this net, %d variables were loaded", r.File, r.Loaded)
+	}
 	for _, part := range []struct {
 		what  string
 		names []string

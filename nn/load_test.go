@@ -98,6 +98,12 @@ func TestLoadStrict(t *testing.T) {
 	if err != nil || r.Fits() || r.Loaded != 5 {
 		t.Errorf("lenient: %v, %+v", err, r)
 	}
+	if text := r.Error(); !strings.Contains(text, "5 variables were loaded") || !strings.Contains(text, "2 missing") {
+		t.Errorf("lenient: %s", text)
+	}
+	if whole, err := nn.Load(ctx, file(t, with(saved(t, newMLP(t, 2)), func(map[string]safetensors.Tensor) {})...), m, nn.LoadOptions{}); err != nil || !whole.Fits() || strings.Contains(whole.Error(), "does not hold") {
+		t.Errorf("%v, %v", err, whole)
+	}
 	if !slices.Equal(values(t, m.Layers[1].Weight.Tensor()), values(t, newMLP(t, 2).Layers[1].Weight.Tensor())) {
 		t.Error("lenient: what fits was not loaded")
 	}
