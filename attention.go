@@ -16,15 +16,17 @@ type AttentionOptions struct {
 	QOffsets, KOffsets Tensor // KOffsets: as QOffsets
 	// Mask is added to the scores: broadcast to [B, heads, queries, keys], by
 	// position in the sequence.
-	Mask    Tensor
-	Causal  bool    // query i sees keys j <= i + keys - queries
-	Scale   float64 // factor on the scores; 0: 1/sqrt(width)
-	Window  int     // keys that a query sees at most; 0: all
+	Mask   Tensor
+	Causal bool    // query i sees keys j <= i + keys - queries
+	Scale  float64 // factor on the scores; 0: 1/sqrt(width)
+	// Window hides keys that are this far or farther from the query's own place, j =
+	// i + keys - queries: of w, a query sees w keys if Causal, else up to 2w-1; 0: none.
+	Window  int
 	SoftCap float64 // c: scores become c*tanh(score/c); 0: off
 }
 
 // Attention is softmax(scale*q*k' + mask)*v for each head, and the logarithm
-// of the sum that the softmax divides by, in F32. Without offsets q is [B,
+// of the sum that the softmax divides by, in F32 (F64 of F64). Without offsets q is [B,
 // heads, T, width] and k and v [B, kvHeads, S, width]; with offsets q is [N,
 // heads, width] and k and v [M, kvHeads, width]. Query head h uses key head
 // h/(heads/kvHeads). A query without keys gives 0 and -Inf.

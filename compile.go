@@ -229,12 +229,12 @@ func checkBindable(g *ir.Graph, leaves []ir.Leaf) error {
 
 // ProgramInfo describes a compiled program.
 type ProgramInfo struct {
-	Device    string
-	Kernels   int      // started by one run
-	Constant  int      // that depend on weights alone: run once for a set of them
-	CodeBytes int      // of generated code
-	Generic   []string // kernels that run without generated code
-	Inputs    []InputInfo
+	Device    string      // by name
+	Kernels   int         // started by one run
+	Constant  int         // that depend on weights alone: run once for a set of them
+	CodeBytes int         // of generated code
+	Generic   []string    // kernels that run without generated code
+	Inputs    []InputInfo // that Run wants, in the order of the graph
 }
 
 // InputInfo is an input that Program.Run is to be given.

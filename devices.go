@@ -60,7 +60,7 @@ type DeviceInfo struct {
 	// Software is a device that computes on the processor, by way of a driver:
 	// "auto" never stands for it.
 	Software bool
-	Features []string
+	Features []string // abilities of the hardware and its driver, as "avx2" or "fp64"
 	DTypes   []string // number formats that products compute in, as far as that was tried
 	// Rules of arithmetic that the device keeps in f32, as far as that was tried:
 	// "subnormals", "exact-division", "exact-roots", "fma" (a multiply-add rounds
@@ -209,8 +209,9 @@ func entries() []device.Entry {
 	return device.Arrange(all)
 }
 
-// Devices lists the devices that there are, the best first, and for each kind
-// of which there is none the reason. Drivers of GPUs are opened for it, in this
+// Devices lists the devices that there are by kind, GPUs first, and for each kind
+// of which there is none the reason. "auto" need not be the first: it is neither
+// software nor a GPU slower than the processor. Drivers of GPUs are opened for it, in this
 // process. A GPU that several drivers reach is listed once.
 func Devices() []DeviceInfo {
 	var all []DeviceInfo

@@ -20,6 +20,7 @@ import (
 // and what is lost.
 type Precision = DType
 
+// Precisions that are no dtype of tensors: see Precision.
 const (
 	Int8 Precision = 0x40 + iota
 	Int4

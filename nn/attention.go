@@ -15,13 +15,13 @@ type MultiHeadAttention struct {
 	Separate     bool // projections of their own
 	NoBias       bool
 	Causal       bool    // place i sees places up to i
-	Window       int     // places that a query sees at most; 0: all
+	Window       int     // places that a query sees up to its own and, unless Causal, from its own on; 0: all
 	Dropout      float64 // of the weights of attention, in training
 	Rotary       *Rotary // positions in queries and keys; nil: none
 
 	InWeight *sinter.Variable `weight:"in_proj_weight"` // [(Heads + 2 KVHeads) width of a head, Width]
-	InBias   *sinter.Variable `weight:"in_proj_bias"`
-	Q        *Linear          `weight:"q_proj"` // these three if Separate
+	InBias   *sinter.Variable `weight:"in_proj_bias"`   // [(Heads + 2 KVHeads) width of a head]
+	Q        *Linear          `weight:"q_proj"`         // these three if Separate
 	K        *Linear          `weight:"k_proj"`
 	V        *Linear          `weight:"v_proj"`
 	Out      Linear           `weight:"out_proj"`

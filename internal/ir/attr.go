@@ -55,7 +55,7 @@ type AttentionAttr struct {
 	Causal  bool
 	Ragged  bool
 	Mask    bool
-	Window  int     // keys a query sees at most, itself included; 0: all
+	Window  int     // keys j with |p - j| < Window for a query at p are seen; 0: all
 	SoftCap float64 // c: scores become c*tanh(score/c); 0: off
 }
 
