@@ -57,9 +57,12 @@ func (e *Encoder) readSettings(s *source) error {
 	return nil
 }
 
-// QueryPrompt is what stands before a text that others are searched for by,
-// and PassagePrompt before those; "" where the model has no such prompt.
-func (e *Encoder) QueryPrompt() string   { return e.firstPrompt(queryPrompts) }
+// QueryPrompt is what stands before a text that others are searched for by;
+// "" where the model has no such prompt.
+func (e *Encoder) QueryPrompt() string { return e.firstPrompt(queryPrompts) }
+
+// PassagePrompt is what stands before a text that is searched; "" where the
+// model has no such prompt.
 func (e *Encoder) PassagePrompt() string { return e.firstPrompt(passagePrompts) }
 
 func (e *Encoder) firstPrompt(names []string) string {

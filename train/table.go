@@ -87,7 +87,7 @@ func (t Table) check(rows []int) error {
 }
 
 // Numbers is Rows that are but their numbers, as an I64 Input: for data that
-// lies in a tensor, from which the graph takes its rows with sinter.Gather.
+// lies in a tensor, from which the graph takes its rows with Tensor.Take.
 type Numbers struct {
 	Name string // of the Input
 	Rows int
