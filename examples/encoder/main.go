@@ -28,7 +28,7 @@ const seed = 1
 var precisions = map[string]sinter.Precision{"f32": sinter.F32, "bf16": sinter.BF16, "int8": sinter.Int8}
 
 func main() {
-	asJSON := flag.Bool("json", false, "measure, and print rows as `sinter bench --json` does")
+	asJSON := flag.Bool("json", false, "measure, and print rows as sinter bench --json does")
 	dtype := flag.String("dtype", "f32", "number format that products compute in: f32, bf16, int8")
 	flag.Parse()
 	if _, ok := precisions[*dtype]; !ok {
