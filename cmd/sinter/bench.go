@@ -53,7 +53,7 @@ ends within 8 minutes. bench/README.md says what the columns mean.`,
 			return usagef("give a benchmark: gemm, fused, attention, embed, train or compile")
 		},
 	}
-	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: amx, avx512, avx2, generic")
+	c.PersistentFlags().StringSliceVar(&f.isas, "isa", nil, "only these instruction sets: amx-fp16, amx, avx512, avx2, generic")
 	sub := func(name, short string, cases func(context.Context, *benchRun) error) *cobra.Command {
 		s := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			f := f

@@ -42,7 +42,8 @@ func (a *app) trainCommand() *cobra.Command {
 		Short: "Train a model",
 		Long: `Train runs one of its tasks. Losses go to standard output, with --json a line of
 JSON each; the last line has "done":true and what the task came to. The same
-seed gives the same model, bit for bit, for any number of threads.
+seed gives the same model, bit for bit, for any number of threads. Products
+compute in f32, or in tf32 or bf16 by --dtype.
 
 With --out an interrupt (Ctrl-C) keeps a checkpoint before the command ends, and
 --checkpoint-every keeps them on the way. --resume goes on from the last; give it
