@@ -431,10 +431,6 @@ func TestLosses(t *testing.T) {
 	targets := Of([]int64{0, 1}, 2)
 	want[float32](t, CrossEntropy(logits, targets, CrossEntropyOptions{Reduction: ReduceNone}), 0.6931472, 0.6931472)
 	want[float32](t, CrossEntropy(logits, targets, CrossEntropyOptions{Reduction: ReduceSum, IgnoreIndex: new(1)}), 0.6931472)
-	// Neither the sum nor the number of the rows that count fits f16.
-	n := 70_000
-	many := CrossEntropy(Zeros(F16, N(n), N(2)), Zeros(I32, N(n)), CrossEntropyOptions{IgnoreIndex: new(1)})
-	want(t, many, NewFloat16(math.Ln2))
 	if CrossEntropy(logits, targets, CrossEntropyOptions{Reduction: 9}).Err() == nil || CrossEntropy(logits, logits, CrossEntropyOptions{}).Err() == nil {
 		t.Error("misuse fits")
 	}
