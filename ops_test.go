@@ -405,6 +405,10 @@ func TestRandomDraws(t *testing.T) {
 	if err != nil || math.Abs(float64(kept[0])-0.75) > 5*math.Sqrt(0.25*0.75/n) {
 		t.Errorf("kept %v, %v", kept, err)
 	}
+	x := r.Uniform(N(64)).Cast(BF16)
+	dropped := r.Dropout(x, 0.1) // the factor, 1.1111, is 1.1094 in bf16
+	right := dropped.Equal(x.Cast(F32).Mul(Scalar(1 / 0.9)).Cast(BF16)).Or(dropped.Equal(Scalar(0)))
+	want[bool](t, right.All(), true)
 }
 
 func TestPoolsAndConvolutions(t *testing.T) {

@@ -103,5 +103,7 @@ func (r *Rand) Dropout(x Tensor, p float64) Tensor {
 	if p == 0 {
 		return x
 	}
-	return Where(r.Bernoulli(1-p, x.v.Shape...), x.Mul(Scalar(1/(1-p))), x.like(0))
+	// In the half types the factor alone would be off by as much as a digit is, always to one side.
+	scaled := x.float("Dropout", func(x Tensor) Tensor { return x.Mul(Scalar(1 / (1 - p))) })
+	return Where(r.Bernoulli(1-p, x.v.Shape...), scaled, x.like(0))
 }
