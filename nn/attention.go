@@ -232,12 +232,8 @@ func (a *MultiHeadAttention) dropping(q, k, v, mask sinter.Tensor, m *Mode) sint
 
 // shares is a softmax along the last axis, 0 where all scores are -Inf.
 func shares(scores sinter.Tensor) sinter.Tensor {
-	dt := scores.DType()
-	if dt == sinter.F16 || dt == sinter.BF16 {
-		scores = scores.Cast(sinter.F32)
-	}
 	most := scores.MaxKeep(-1).Detach()
 	blind := most.Equal(sinter.Scalar(math.Inf(-1)))
 	e := scores.Sub(sinter.Where(blind, sinter.Scalar(0), most)).Exp()
-	return e.Mul(sinter.Where(blind, sinter.Scalar(1), e.SumKeep(-1)).Reciprocal()).Cast(dt)
+	return e.Mul(sinter.Where(blind, sinter.Scalar(1), e.SumKeep(-1)).Reciprocal())
 }
