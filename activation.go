@@ -46,20 +46,23 @@ func (x Tensor) Softplus() Tensor {
 // Mish is x*tanh(Softplus(x)).
 func (x Tensor) Mish() Tensor { return x.Mul(x.Softplus().Tanh()) }
 
-// GELU is x*Phi(x) with the normal distribution function Phi, by erf.
+// GELU is x*Phi(x) with the normal distribution function Phi, by erf. That of half
+// types is computed in F32: 1 + erf cancels where x is negative.
 func (x Tensor) GELU() Tensor {
-	phi := x.Mul(Scalar(math.Sqrt2 / 2)).Erf().Add(Scalar(1))
-	return x.Mul(Scalar(0.5)).Mul(phi)
+	return x.float("GELU", func(x Tensor) Tensor {
+		phi := x.Mul(Scalar(math.Sqrt2 / 2)).Erf().Add(Scalar(1))
+		return x.Mul(Scalar(0.5)).Mul(phi)
+	})
 }
 
-// GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016).
+// GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016), of half
+// types in F32 too: the cube of f16 overflows, and its gradient.
 func (x Tensor) GELUTanh() Tensor {
-	if x.DType() == F16 { // the cube overflows, and its gradient
-		return x.Cast(F32).GELUTanh().Cast(F16)
-	}
-	cubic := x.Mul(x).Mul(x).Mul(Scalar(0.044715))
-	inner := x.Add(cubic).Mul(Scalar(math.Sqrt(2 / math.Pi)))
-	return x.Mul(Scalar(0.5)).Mul(inner.Tanh().Add(Scalar(1)))
+	return x.float("GELUTanh", func(x Tensor) Tensor {
+		cubic := x.Mul(x).Mul(x).Mul(Scalar(0.044715))
+		inner := x.Add(cubic).Mul(Scalar(math.Sqrt(2 / math.Pi)))
+		return x.Mul(Scalar(0.5)).Mul(inner.Tanh().Add(Scalar(1)))
+	})
 }
 
 // HardSigmoid is x/6 + 1/2 between 0 and 1.

@@ -463,3 +463,16 @@ func TestDetachTakesEveryType(t *testing.T) {
 	want(t, Of([]bool{true, false}, 2).Detach(), true, false)
 	want[int8](t, Of([]int8{-1}, 1).Detach(), -1)
 }
+
+// 1 + erf of a negative number has few digits of a half type.
+func TestGELUOfHalves(t *testing.T) {
+	x := Of([]float32{-4, -2, -0.5, 0, 1, 3}, 6)
+	for _, f := range []func(Tensor) Tensor{Tensor.GELU, Tensor.GELUTanh} {
+		for _, dt := range []DType{F16, BF16} {
+			want[bool](t, f(x.Cast(dt)).Equal(f(x).Cast(dt)).All(), true)
+		}
+	}
+	if math.Abs(single(t, x.Cast(BF16).GELU().Index(0, 0).Cast(F32))+1.2669e-4) > 1e-6 {
+		t.Error("the tail is lost")
+	}
+}
