@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 )
@@ -16,11 +17,8 @@ import (
 // weights, of which it keeps what it has computed.
 func TestRandomSizes(t *testing.T) {
 	devices := append(machines(t), streaming(t)...)
-	n := graphs
-	if testing.Short() {
-		n = 300
-	}
-	for seed := range uint64(n) {
+	some := max(graphs/10, 1000)
+	for seed := range uint64(effort.Of(300, some, some, graphs)) {
 		checkSizes(t, devices[seed%uint64(len(devices))], seed, 17)
 	}
 }
