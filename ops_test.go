@@ -202,6 +202,10 @@ func TestHalfTypesReduceInF32(t *testing.T) {
 	}
 	want(t, Of(x, n).Mean(), NewFloat16(40))
 	want(t, Of(x, n).Softmax(0).Index(0, 0), NewFloat16(1.0/4096))
+	// The square of one difference of eight is beyond f16, the mean is not.
+	far := Where(Iota(I32, 0, N(8)).Equal(Scalar(3)), Full(F16, 400, N(8)), Zeros(F16, N(8)))
+	want(t, MSE(far, Zeros(F16, N(8))), NewFloat16(20000))
+	want(t, Huber(far, Zeros(F16, N(8)), 500), NewFloat16(10000))
 }
 
 // The variance that lies between is beyond f16, above or below.

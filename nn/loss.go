@@ -64,11 +64,7 @@ func NLL(logp, targets sinter.Tensor, o NLLOptions) sinter.Tensor {
 	loss := logp.TakeAlong(right.Unsqueeze(-1), -1).Squeeze(-1).Neg().Mul(weight)
 	loss = sinter.Where(weight.Equal(sinter.Scalar(0)), sinter.Scalar(0), loss)
 	if o.Reduction == sinter.ReduceMean {
-		dt := loss.DType()
-		if dt == sinter.F16 || dt == sinter.BF16 { // too coarse for sums
-			loss, weight = loss.Cast(sinter.F32), weight.Cast(sinter.F32)
-		}
-		return loss.Sum().Div(weight.Sum()).Cast(dt)
+		return widened(loss).Sum().Div(widened(weight).Sum()).Cast(loss.DType())
 	}
 	return reduce(loss, o.Reduction)
 }
@@ -99,12 +95,9 @@ func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
 		if each.Rank() == 0 {
 			return sinter.Fail(fmt.Errorf("no axis 0 for PerRow"), logq, target)
 		}
-		dt := each.DType()
-		if dt == sinter.F16 || dt == sinter.BF16 { // too coarse for sums
-			each = each.Cast(sinter.F32)
-		}
-		rows := sinter.Ones(each.DType(), each.Dim(0)).Sum()
-		return each.Sum().Div(rows).Cast(dt)
+		wide := widened(each)
+		rows := sinter.Ones(wide.DType(), each.Dim(0)).Sum()
+		return wide.Sum().Div(rows).Cast(each.DType())
 	}
 	return reduce(each, o.Reduction)
 }
@@ -177,9 +170,16 @@ func InfoNCE(a, b sinter.Tensor, o InfoNCEOptions) sinter.Tensor {
 // unit brings rows to length 1, those shorter than 1e-12 less far, as
 // torch.nn.functional.normalize does.
 func unit(x sinter.Tensor) sinter.Tensor {
-	if dt := x.DType(); dt == sinter.F16 || dt == sinter.BF16 { // too coarse for squares
-		return unit(x.Cast(sinter.F32)).Cast(dt)
+	wide := widened(x)
+	squares := wide.Square().SumKeep(-1)
+	return wide.Mul(squares.Maximum(sinter.Scalar(1e-24)).Rsqrt()).Cast(x.DType())
+}
+
+// widened is x in F32 where it is of a half type, which are too coarse for squares,
+// sums and counts.
+func widened(x sinter.Tensor) sinter.Tensor {
+	if dt := x.DType(); dt == sinter.F16 || dt == sinter.BF16 {
+		return x.Cast(sinter.F32)
 	}
-	squares := x.Square().SumKeep(-1)
-	return x.Mul(squares.Maximum(sinter.Scalar(1e-24)).Rsqrt())
+	return x
 }

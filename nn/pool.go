@@ -55,9 +55,7 @@ func averages(x sinter.Tensor, axis, s, n int) sinter.Tensor {
 		behind[i] = 1
 	}
 	dt := x.DType()
-	if dt == sinter.F16 || dt == sinter.BF16 {
-		x = x.Cast(sinter.F32)
-	}
+	x = widened(x)
 	inside := sinter.Of(covers, append([]int{n, most}, behind...)...)
 	sum := sinter.Where(inside, x.Take(sinter.Of(places, n, most), axis), sinter.Scalar(0)).Sum(axis + 1)
 	return sum.Div(sinter.Of(counts, append([]int{n}, behind...)...).Cast(x.DType())).Cast(dt)

@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // What a pipe gives, as of <(command), is there once: passages of it are shown
 // without reading it again.
 func TestSearchPipe(t *testing.T) {
 	if _, err := os.Stat("/dev/fd"); err != nil {
-		t.Skip(err)
+		effort.Missing(t, err)
 	}
 	model := tiny(t, nil)
 	for _, extra := range [][]string{nil, {"-C", "1"}, {"--no-index"}} {

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,21 +23,7 @@ func TestTrainInterrupted(t *testing.T) {
 	if out, err := trainProcess(whole, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	c := trainProcess(dir, args...)
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
-	defer kill.Stop()
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
-		t.Fatal(err)
-	}
+	c, out, errs := trainBegun(t, dir, args...)
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -71,21 +58,7 @@ func TestTrainInterrupted(t *testing.T) {
 // kept.
 func TestTrainReaderLeaves(t *testing.T) {
 	dir := t.TempDir()
-	c := trainProcess(dir, "--epochs", "100000")
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
-	defer kill.Stop()
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun
-		t.Fatal(err)
-	}
+	c, out, errs := trainBegun(t, dir, "--epochs", "100000")
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -95,4 +68,25 @@ func TestTrainReaderLeaves(t *testing.T) {
 	if names, err := filepath.Glob(filepath.Join(dir, "checkpoints", "*.safetensors")); err != nil || len(names) != 1 {
 		t.Error(names, err)
 	}
+}
+
+// trainBegun starts a run and returns once it has said something, with what it
+// says from then on.
+func trainBegun(t *testing.T, dir string, args ...string) (c *exec.Cmd, out io.ReadCloser, errs *bytes.Buffer) {
+	t.Helper()
+	c, errs = trainProcess(dir, args...), &bytes.Buffer{}
+	c.Stderr = errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
+	t.Cleanup(func() { kill.Stop() })
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return c, out, errs
 }

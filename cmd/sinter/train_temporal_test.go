@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/cmd/sinter/internal/temporal"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 func TestTrainTemporal(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTrainTemporalRefuses(t *testing.T) {
 func TestTrainTemporalExportFails(t *testing.T) {
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
-		t.Skip(err)
+		effort.Missing(t, err)
 	}
 	dir := t.TempDir()
 	status, _, errs := runCommand(t, nil, "", "train", "temporal", "--rows", "300", "--epochs", "1", "--out", dir, "--export", full)

@@ -40,6 +40,13 @@ type Attr struct {
 	Region     int  // not zero: a recomputed region; never merges with others
 }
 
+// PlacedBySymbol tells whether a symbol decides which elements a view shows where,
+// as where a slice begins, though its size may be known.
+func (a *Attr) PlacedBySymbol() bool {
+	symbolic := func(d Dim) bool { return !d.Static() }
+	return slices.ContainsFunc(a.Starts, symbolic) || slices.ContainsFunc(a.Before, symbolic) || slices.ContainsFunc(a.After, symbolic)
+}
+
 // ConvAttr describes a convolution over len(Stride) spatial axes.
 type ConvAttr struct {
 	Stride, Dilation []int

@@ -29,7 +29,7 @@ var scheduleDefects = []Defect{
 	},
 	{
 		Name: "kept-wherever-a-slice-begins", File: "internal/schedule/constants.go",
-		Old:     "n.Op == ir.Assign || placedBySymbol(n):",
+		Old:     "n.Op == ir.Assign || n.Attr.PlacedBySymbol():",
 		New:     "n.Op == ir.Assign:",
 		Package: "internal/device/cpu", Run: "TestKeptBySymbols",
 	},

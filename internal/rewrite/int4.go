@@ -94,11 +94,9 @@ func (p *packer) pack(s *setting, g *ir.Graph) (*ir.Graph, error) {
 // two runs, symbols may be other sizes, or places where a slice begins.
 func boundNodes(g *ir.Graph) []bool {
 	bound := unchanging(g)
-	symbolic := func(d ir.Dim) bool { return !d.Static() }
 	for i, n := range g.Nodes {
-		for _, dims := range [][]ir.Dim{n.Shape, n.Attr.Starts, n.Attr.Before, n.Attr.After} {
-			bound[i] = bound[i] && !slices.ContainsFunc(dims, symbolic)
-		}
+		_, static := n.Shape.Ints()
+		bound[i] = bound[i] && static && !n.Attr.PlacedBySymbol()
 		bound[i] = bound[i] && n.Op != ir.Variable && !slices.ContainsFunc(n.In, func(x *ir.Node) bool { return !bound[x.ID] })
 	}
 	return bound

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"slices"
-
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -47,7 +45,7 @@ func (s *partition) originOf(n *ir.Node) origin {
 		static = static && ok
 	}
 	switch {
-	case !static || n.Op == ir.Assign || placedBySymbol(n):
+	case !static || n.Op == ir.Assign || n.Attr.PlacedBySymbol():
 		return changing
 	case n.Op.HasLeaf() && s.steady[n.Attr.Leaf]:
 		return ofWeights
@@ -69,13 +67,6 @@ func (s *partition) originOf(n *ir.Node) origin {
 		return changing // nothing to keep it with
 	}
 	return o
-}
-
-// placedBySymbol tells whether a symbol decides which elements n shows where, as
-// where a slice begins, though its size may be known.
-func placedBySymbol(n *ir.Node) bool {
-	symbolic := func(d ir.Dim) bool { return !d.Static() }
-	return slices.ContainsFunc(n.Attr.Starts, symbolic) || slices.ContainsFunc(n.Attr.Before, symbolic) || slices.ContainsFunc(n.Attr.After, symbolic)
 }
 
 // mix is the origin of what depends on a and on b.
@@ -104,7 +95,7 @@ func (s *partition) constant(n *ir.Node) bool {
 			return true
 		case s.isBuffer(n):
 			return s.keeps(n)
-		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement, placedBySymbol(n):
+		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement, n.Attr.PlacedBySymbol():
 			return false
 		}
 		seen[n] = true

@@ -134,9 +134,6 @@ func (d *decoder) element(name, kind string, load bool, a *access) (int, error) 
 func (a *access) find(w *warp, lane int, address uint64, n int, write bool) []byte {
 	r := &w.b.seen[a.memory]
 	at := address - r.base
-	if size := uint64(len(r.data)); at < size && uint64(n) <= size-at && address%uint64(n) == 0 {
-		return r.data[at:][:n]
-	}
 	if at >= uint64(len(r.data)) {
 		*r = w.b.l.Memory.find(address)
 		at = address - r.base
@@ -237,12 +234,6 @@ func (d *decoder) load(x *instruction) (run, error) {
 			b := a.bytes(w, lane, false)
 			if b == nil {
 				return
-			}
-			if a.size == 4 && !a.signed {
-				for i, at := range a.rows {
-					w.rows[at][lane] = uint64(binary.LittleEndian.Uint32(b[4*i:]))
-				}
-				continue
 			}
 			for i, at := range a.rows {
 				v := get(b[i*a.size:], a.size)

@@ -74,7 +74,7 @@ func (s *sharedMemory) before(v visit, w *warp, thread int32) bool {
 // read and write note an access of n bytes by a thread of w.
 func (s *sharedMemory) read(at, n int, w *warp, thread int32) error {
 	for u := at / s.unit; u*s.unit < at+n; u++ {
-		if v := s.writers[u]; v.clock > s.floor && !s.before(v, w, thread) {
+		if v := s.writers[u]; !s.before(v, w, thread) {
 			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, v.thread)
 		}
 		s.noteRead(u, w, thread)
