@@ -161,15 +161,7 @@ func (f *fixture) run() error {
 }
 
 func (f *fixture) outputs() ([][]byte, error) {
-	var outs [][]byte
-	for _, o := range f.b.Outputs {
-		out := make([]byte, o.Size())
-		if err := f.Copy(context.Background(), compile.HostBytes(out), o); err != nil {
-			return nil, err
-		}
-		outs = append(outs, out)
-	}
-	return outs, nil
+	return suite.Contents(context.Background(), f, f.b.Outputs)
 }
 
 // parallel is the cases that many goroutines run at once: a kernel of each

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/sinterml/sinter/internal/device"
-	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/device/suite"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -87,15 +86,7 @@ func (s *subject) step(g *ir.Graph, apart, over *device.Bound) error {
 		}
 	}
 	read := func(b *device.Bound) ([][]byte, error) {
-		var all [][]byte
-		for _, buf := range slices.Concat(b.Leaves, b.Outputs) {
-			data := make([]byte, buf.Size())
-			if err := s.two.Copy(ctx, compile.HostBytes(data), buf); err != nil {
-				return nil, err
-			}
-			all = append(all, data)
-		}
-		return all, nil
+		return suite.Contents(ctx, s.two, slices.Concat(b.Leaves, b.Outputs))
 	}
 	want, err := read(apart)
 	if err != nil {

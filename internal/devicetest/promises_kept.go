@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
@@ -121,16 +122,11 @@ func (f *follower) run() error {
 	if err := suite.Submit(ctx, f.d, f.b); err != nil {
 		return err
 	}
-	var all [][]byte
-	for _, buf := range append(f.b.Leaves, f.b.Outputs...) {
-		data := make([]byte, buf.Size())
-		if err := f.d.Copy(ctx, compile.HostBytes(data), buf); err != nil {
-			return err
-		}
-		all = append(all, data)
+	all, err := suite.Contents(ctx, f.d, slices.Concat(f.b.Leaves, f.b.Outputs))
+	if err != nil {
+		return err
 	}
 	r := &suite.Sample{Leaves: all[:len(f.b.Leaves)]}
-	var err error
 	if r.Want, r.Bounds, err = interp.Evaluate(ctx, f.c.graph, nil, r.Leaves); err != nil {
 		return err
 	}

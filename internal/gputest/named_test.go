@@ -102,7 +102,8 @@ func TestNamedKernels(t *testing.T) {
 	}
 }
 
-// TestNamedGraphs compares random graphs with the referee.
+// TestNamedGraphs compares random graphs with the referee: also at several sizes
+// with the same weights, and with variables in place.
 func TestNamedGraphs(t *testing.T) {
 	open := named(t)
 	n := effort.Of[uint64](4, 40, 1000, 4000)
@@ -115,6 +116,7 @@ func TestNamedGraphs(t *testing.T) {
 			t.Fatal(err)
 		}
 		devicetest.RandomGraphs(t, d.(suite.Runner), n, part)
+		devicetest.RandomSteps(t, d.(suite.Runner), n/4, part)
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}

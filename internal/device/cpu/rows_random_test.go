@@ -19,33 +19,6 @@ func rowGraphs() int {
 	return effort.Of(60, most, most, graphs/20)
 }
 
-// rowLeaves are random numbers for the leaves of g, of which some are special.
-func rowLeaves(rng *rand.Rand, g *ir.Graph, env ir.Env, special bool) [][]byte {
-	var leaves [][]byte
-	for _, l := range g.Leaves {
-		d := l.Type.DType
-		b := make([]byte, must(l.Type.Shape.Numel().Eval(env))*d.Size())
-		for at := 0; at < len(b); at += d.Size() {
-			f := rng.NormFloat64() * 2
-			if special && rng.IntN(20) == 0 {
-				f = []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 1e-40, 3e38}[rng.IntN(6)]
-			}
-			v := uint64(1 + rng.IntN(100))
-			switch {
-			case d == ir.Bool:
-				v &= 1
-			case d.IsFloat():
-				v = must(ir.Bits(d, f))
-			}
-			for k := range d.Size() {
-				b[at+k] = byte(v >> (8 * k))
-			}
-		}
-		leaves = append(leaves, b)
-	}
-	return leaves
-}
-
 // TestRandomRows compares kernels of several passes over rows with the referee.
 func TestRandomRows(t *testing.T) {
 	devices := machines(t)
@@ -55,7 +28,7 @@ func TestRandomRows(t *testing.T) {
 			continue
 		}
 		d, env := devices[seed%uint64(len(devices))], ir.Env{"N": int(1 + seed%5)}
-		leaves := rowLeaves(rand.New(rand.NewPCG(seed, 7)), g, env, false)
+		leaves := irtest.Leaves(rand.New(rand.NewPCG(seed, 7)), g, env, false)
 		checkRows(t, d, seed, g, env, leaves)
 	}
 }
@@ -117,7 +90,7 @@ func TestRandomRowsTogether(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		for _, rows := range []int{rng.IntN(6), 30 + rng.IntN(600)} {
 			env := ir.Env{"N": rows}
-			leaves := rowLeaves(rng, g, env, seed%5 == 0)
+			leaves := irtest.Leaves(rng, g, env, seed%5 == 0)
 			var results [2][][]byte
 			var errs [2]error
 			for i, cache := range []int{math.MaxInt, 0} {

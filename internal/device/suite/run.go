@@ -128,12 +128,8 @@ func Execute(ctx context.Context, d device.Device, m device.Module, g *ir.Graph,
 	if err := Submit(ctx, d, b); err != nil {
 		return nil, err
 	}
-	for _, o := range b.Outputs {
-		out := make([]byte, o.Size())
-		if err := d.Copy(ctx, compile.HostBytes(out), o); err != nil {
-			return nil, err
-		}
-		outs = append(outs, out)
+	if outs, err = Contents(ctx, d, b.Outputs); err != nil {
+		return nil, err
 	}
 	if err := guard.check(); err != nil {
 		return nil, fmt.Errorf("leaves and then outputs: %w", err)
@@ -175,4 +171,17 @@ func Submit(ctx context.Context, d device.Device, b *device.Bound) error {
 		return err
 	}
 	return e.Wait(ctx)
+}
+
+// Contents copies what buffers hold.
+func Contents(ctx context.Context, d device.Device, buffers []device.Buffer) ([][]byte, error) {
+	var all [][]byte
+	for _, buf := range buffers {
+		data := make([]byte, buf.Size())
+		if err := d.Copy(ctx, compile.HostBytes(data), buf); err != nil {
+			return nil, err
+		}
+		all = append(all, data)
+	}
+	return all, nil
 }
