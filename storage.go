@@ -102,10 +102,11 @@ func (m *memory) keep() {
 	m.mu.Unlock()
 }
 
-// share has the content stay as it is for good.
+// share has the content stay as it is for good, also where it is a version that
+// was retired since the caller began to use it.
 func (m *memory) share() {
 	m.mu.Lock()
-	m.shared = true
+	m.shared, m.retired = true, false
 	m.mu.Unlock()
 }
 

@@ -142,3 +142,30 @@ func TestVariablesAreExchanged(t *testing.T) {
 		want[float32](t, b.Tensor(), 1, 2)
 	}
 }
+
+// A run that gives a variable's version as a result may have another run commit
+// the next one just before it says that it keeps this.
+func TestVersionSharedAfterItsTime(t *testing.T) {
+	ctx := context.Background()
+	v := NewVariable("v", Zeros(F32, N(1)))
+	p := compileOn(t, open(t, "cpu"), v.Assign(v.Tensor().Add(Scalar(1))))
+	step := func() {
+		t.Helper()
+		if err := p.Step(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	var version [1]*storage
+	if err := versions(ctx, []*Variable{v}, version[:]); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	version[0].share()
+	endUses([]*Variable{v}, version[:])
+	got, err := elements[float32](ctx, version[0])
+	if err != nil || got[0] != 1 {
+		t.Errorf("the version that was shared is %v, %v, want 1", got, err)
+	}
+	want[float32](t, v.Tensor(), 2)
+}
