@@ -79,6 +79,7 @@ type Allocator struct {
 
 	collecting atomic.Bool
 	waiting    bool // expire will be called
+	closed     bool
 }
 
 // Stats counts the bytes of an Allocator, rounded up to whole blocks. Blocks
@@ -196,6 +197,9 @@ func (a *Allocator) obtain(size int) (*block, error) {
 
 // cacheLimit is the bytes of freed blocks that may be kept now.
 func (a *Allocator) cacheLimit() int64 {
+	if a.closed {
+		return 0
+	}
 	limit := a.lasting()
 	if a.Linger > 0 {
 		limit = max(limit, a.stats.Peak-a.stats.Live)
@@ -264,6 +268,15 @@ func (a *Allocator) Trim() error {
 	evicted := a.cache.put(nil, 0)
 	a.mu.Unlock()
 	return unmapAll(evicted)
+}
+
+// Close is Trim for good: what is freed later goes back at once, as nobody would
+// find it any more.
+func (a *Allocator) Close() error {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	return a.Trim()
 }
 
 // mapBlock asks the system for a block. A large one is aligned so that huge

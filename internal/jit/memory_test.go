@@ -50,6 +50,31 @@ func TestAlloc(t *testing.T) {
 	}
 }
 
+// What is freed once the allocator is closed goes back to the system: nobody would
+// find it in the cache.
+func TestFreedAfterClose(t *testing.T) {
+	a := Allocator{Linger: time.Hour}
+	var blocks []*Memory
+	for range 2 {
+		m, err := a.Alloc(100_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, m)
+	}
+	for i, m := range blocks {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if held := a.Stats().Cached; offHeap && (held > 0) != (i == 0) {
+			t.Errorf("%d bytes cached behind block %d", held, i)
+		}
+		if err := a.Close(); err != nil || a.Stats().Cached != 0 {
+			t.Errorf("closed: %v, %d bytes cached", err, a.Stats().Cached)
+		}
+	}
+}
+
 // Large blocks that are in use at once begin at different places of a page.
 func TestPlaces(t *testing.T) {
 	if !adviseHuge {

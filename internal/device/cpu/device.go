@@ -150,13 +150,14 @@ func (d *Device) Stats() device.MemStats {
 	return device.MemStats{Allocated: s.Live - idle, Cached: s.Cached + idle, Peak: s.Peak}
 }
 
-// Close ends idle workers and gives cached memory back.
+// Close ends idle workers and gives back what is held for later runs. What is in
+// use goes back to the system when it is freed.
 func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return device.ErrClosed
 	}
 	d.pool.Close()
-	return d.alloc.Trim()
+	return errors.Join(d.TrimMemory(), d.alloc.Close())
 }
 
 // Copy copies src, which may belong to any device whose memory the host reads.

@@ -17,7 +17,6 @@ func TestMemoryLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
 	b := ir.NewBuilder(nil)
 	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Static(n, n)}})
 	for range 2 {
@@ -71,7 +70,10 @@ func TestMemoryLimit(t *testing.T) {
 		t.Errorf("within the limit: %v", err)
 	}
 	third := alloc() // in the place of what is held
-	if err := errors.Join(third.Close(), bound.Leaves[0].Close(), bound.Outputs[0].Close()); err != nil {
+	if err := errors.Join(third.Close(), d.Close(), bound.Leaves[0].Close(), bound.Outputs[0].Close()); err != nil {
 		t.Error(err)
+	}
+	if s := d.Stats(); s.Allocated != 0 || s.Cached != 0 {
+		t.Errorf("a closed device holds %+v", s)
 	}
 }

@@ -146,7 +146,7 @@ func (m *module) keep(s *session) {
 	s.rest()
 	held := s.held()
 	idle := m.device.idle.Add(held)
-	if held <= maxSessionIdle && idle <= maxDeviceIdle && !m.uses.Closed() {
+	if held <= maxSessionIdle && idle <= maxDeviceIdle && !m.uses.Closed() && !m.device.closed.Load() {
 		m.mu.Lock()
 		if len(m.idle) == maxIdle { // the one that has waited longest
 			old := m.idle[0]
