@@ -33,8 +33,10 @@ func (e *Encoder) RecommendBatch(ctx context.Context, tokens int, o sinter.Batch
 	if most := e.model.MaxTokens; tokens < 1 || most > 0 && tokens > most {
 		return nil, fmt.Errorf("embed: texts of %d tokens: use 1 or more, and no more than the model takes, %d", tokens, most)
 	}
-	e.running.RLock()
-	defer e.running.RUnlock()
+	if !e.uses.begin() {
+		return nil, errClosed
+	}
+	defer e.uses.end()
 	o.Inputs = func(n int) map[string]sinter.Tensor {
 		offsets := make([]int32, n+1)
 		for i := range offsets {

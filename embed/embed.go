@@ -65,14 +65,14 @@ type Encoder struct {
 	program *sinter.Program
 	batch   int
 	queue   coalescer
-	// Close takes weights away that runs read: it waits for them.
-	running sync.RWMutex
+	uses    uses
 }
 
 var (
 	errZero        = errors.New("embed: the zero Encoder embeds nothing: make one with New")
 	errNoTokenizer = errors.New("embed: the model has no tokenizer.json: without it texts cannot be read")
 	errNilContext  = errors.New("embed: the context is nil: use context.Background()")
+	errClosed      = fmt.Errorf("embed: the encoder is %w", sinter.ErrClosed)
 )
 
 // New reads a model and compiles it: one program, for texts of any number and
@@ -219,12 +219,10 @@ func (e *Encoder) Close() error {
 	if e.zero() {
 		return errZero
 	}
-	e.running.Lock()
-	defer e.running.Unlock()
-	if err := e.program.Close(); err != nil {
-		return err
+	if !e.uses.close() {
+		return errClosed
 	}
-	return e.model.Close()
+	return errors.Join(e.program.Close(), e.model.Close())
 }
 
 // Encode embeds texts and returns a vector of length Dim for each, in order.
@@ -289,8 +287,10 @@ func (e *Encoder) EncodeIDs(ctx context.Context, ids [][]int32) ([][]float32, er
 			return nil, fmt.Errorf("embed: text %d has no tokens, of which the model's pooling takes one: leave it out", i)
 		}
 	}
-	e.running.RLock()
-	defer e.running.RUnlock()
+	if !e.uses.begin() {
+		return nil, errClosed
+	}
+	defer e.uses.end()
 	return e.queue.all(ctx, split(ids, e.batch))
 }
 
@@ -306,6 +306,8 @@ func (e *Encoder) check(ctx context.Context) error {
 		return errZero
 	case ctx == nil:
 		return errNilContext
+	case e.uses.ended(): // before texts are read
+		return errClosed
 	}
 	return ctx.Err()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/model"
@@ -19,10 +18,13 @@ type Reranker struct {
 	model   *model.CrossEncoder
 	program *sinter.Program
 	batch   int
-	running sync.RWMutex // as an Encoder's
+	uses    uses
 }
 
-var errZeroReranker = errors.New("embed: the zero Reranker scores nothing: make one with NewReranker")
+var (
+	errZeroReranker   = errors.New("embed: the zero Reranker scores nothing: make one with NewReranker")
+	errClosedReranker = fmt.Errorf("embed: the reranker is %w", sinter.ErrClosed)
+)
 
 // NewReranker reads a cross-encoder and compiles it. Prompts and Dim are not
 // among its options.
@@ -95,12 +97,10 @@ func (r *Reranker) Close() error {
 	if r.zero() {
 		return errZeroReranker
 	}
-	r.running.Lock()
-	defer r.running.Unlock()
-	if err := r.program.Close(); err != nil {
-		return err
+	if !r.uses.close() {
+		return errClosedReranker
 	}
-	return r.model.Close()
+	return errors.Join(r.program.Close(), r.model.Close())
 }
 
 // Scores gives a score for each text, in order: the higher, the better it
@@ -112,6 +112,8 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 		return nil, errZeroReranker
 	case ctx == nil:
 		return nil, errNilContext
+	case r.uses.ended(): // before texts are read
+		return nil, errClosedReranker
 	}
 	pairs := make([]pair, len(texts))
 	err := parallel(ctx, len(texts), func(i int) {
@@ -125,8 +127,10 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 	if i := slices.IndexFunc(pairs, func(p pair) bool { return len(p.ids) == 0 }); i >= 0 {
 		return nil, fmt.Errorf("embed: text %d and the query have no tokens, of which a score needs one: leave it out", i)
 	}
-	r.running.RLock()
-	defer r.running.RUnlock()
+	if !r.uses.begin() {
+		return nil, errClosedReranker
+	}
+	defer r.uses.end()
 	scores := make([]float32, 0, len(texts))
 	for start := 0; start < len(pairs); {
 		end, tokens := start, 0
