@@ -265,7 +265,7 @@ func (p *Program) Close() error {
 		return errZeroProgram
 	}
 	if !p.users.close(func() { release(p.compiled) }) {
-		return ErrClosed
+		return errClosedProgram
 	}
 	p.cleanup.Stop()
 	return nil
@@ -273,4 +273,7 @@ func (p *Program) Close() error {
 
 func release(c *compiled) { c.device.programs.release(c) }
 
-var errZeroProgram = errors.New("the zero Program runs nothing: make one with Compile")
+var (
+	errZeroProgram   = errors.New("the zero Program runs nothing: make one with Compile")
+	errClosedProgram = fmt.Errorf("the program is %w", ErrClosed)
+)

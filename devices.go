@@ -279,7 +279,16 @@ func (d *Device) Close() error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	return errors.Join(d.programs.close(), d.dev.Close())
+	d.programs.close()
+	return d.named(d.dev.Close())
+}
+
+// named says which device it is that is closed.
+func (d *Device) named(err error) error {
+	if err == ErrClosed {
+		return fmt.Errorf("device %q is %w", d.name, err)
+	}
+	return err
 }
 
 // Stats describes a device's memory and programs.

@@ -170,7 +170,7 @@ func (p *Program) HTML(w io.Writer, o HTMLOptions) error {
 // document is what there is to see of p.
 func (p *Program) document(o HTMLOptions) (*inspect.Document, error) {
 	if !p.users.enter() {
-		return nil, ErrClosed
+		return nil, errClosedProgram
 	}
 	defer p.users.leave()
 	g := p.named()

@@ -206,7 +206,7 @@ func TestConcurrentUse(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := p.Run(ctx, inputs{"x": Of([]float32{1}, 1)}); !errors.Is(err, ErrClosed) {
+	if _, err := p.Run(ctx, inputs{"x": Of([]float32{1}, 1)}); !errors.Is(err, ErrClosed) || err.Error() != "the program is closed" {
 		t.Errorf("a closed program: %v", err)
 	}
 	if err := p.Close(); !errors.Is(err, ErrClosed) {
@@ -317,11 +317,15 @@ func TestClosedDevice(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(context.Background(), nil); !errors.Is(err, ErrClosed) {
+	const says = `device "interp" is closed`
+	if _, err := p.Run(context.Background(), nil); !errors.Is(err, ErrClosed) || err.Error() != says {
 		t.Errorf("run: %v", err)
 	}
-	if _, err := Eval(WithDevice(context.Background(), d), Scalar(1).Exp()); !errors.Is(err, ErrClosed) {
+	if _, err := Eval(WithDevice(context.Background(), d), Scalar(1).Exp()); !errors.Is(err, ErrClosed) || err.Error() != says {
 		t.Errorf("eval: %v", err)
+	}
+	if err := d.Close(); !errors.Is(err, ErrClosed) || err.Error() != says {
+		t.Errorf("closed twice: %v", err)
 	}
 }
 

@@ -62,7 +62,7 @@ func (p *programs) get(ctx context.Context, d *Device, g *ir.Graph, o device.Opt
 	for {
 		e, mine, err := p.enter(key)
 		if err != nil {
-			return nil, err
+			return nil, d.named(err)
 		}
 		if mine {
 			p.fill(ctx, e, d, g, o)
@@ -177,19 +177,15 @@ func (p *programs) release(c *compiled) {
 	p.drop(c)
 }
 
-func (p *programs) close() error {
+func (p *programs) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return nil
-	}
 	p.closed = true
 	for el := p.order.Front(); el != nil; {
 		next := el.Next()
 		p.unlink(el)
 		el = next
 	}
-	return nil
 }
 
 func (p *programs) stats() Stats {

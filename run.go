@@ -90,7 +90,7 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 	}
 	if err := r.bring(ctx); err != nil {
 		p.device.doubt(ctx, err)
-		return err
+		return p.device.named(err)
 	}
 	for i, a := range p.assigned {
 		if err := a.variable.turn.take(ctx); err != nil {
@@ -108,7 +108,7 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 		p.device.doubt(ctx, err)
 	}
 	r.end(err == nil)
-	return err
+	return p.device.named(err)
 }
 
 // bring has the inputs of a run that takes turns on the device when its turn comes:

@@ -52,7 +52,7 @@ func (p *Program) start(ctx context.Context) (*running, error) {
 		return nil, err
 	}
 	if !p.users.enter() {
-		return nil, ErrClosed
+		return nil, errClosedProgram
 	}
 	p.spare.Lock()
 	defer p.spare.Unlock()
