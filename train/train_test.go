@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -267,6 +268,36 @@ func TestPrefetchEndsEarly(t *testing.T) {
 	}
 	if reading {
 		t.Error("the reader goes on")
+	}
+}
+
+// What ends the goroutine of a prefetching reader ends its caller, who can
+// recover: it ended the process, or an epoch early.
+func TestPrefetchPassesPanicsOn(t *testing.T) {
+	read := func(ends func()) (batches int, panics any) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() { panics = recover() }()
+			d := Prefetch(Func(func(int64, int) iter.Seq2[Batch, error] {
+				return func(yield func(Batch, error) bool) {
+					yield(Batch{}, nil)
+					ends()
+				}
+			}), 2)
+			for range d.Epoch(0, 0, 0) {
+				batches++
+			}
+			batches = -1 // as if it had been the whole epoch
+		}()
+		<-done
+		return batches, panics
+	}
+	if n, panics := read(func() { panic("no such row") }); n != 1 || panics != "no such row" {
+		t.Errorf("%d batches, then %v, want 1 and the panic", n, panics)
+	}
+	if n, panics := read(runtime.Goexit); n != 1 || panics != nil {
+		t.Errorf("%d batches, then %v, want 1 and no more", n, panics)
 	}
 }
 
