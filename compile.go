@@ -264,7 +264,7 @@ func (p *Program) Close() error {
 	if p == nil || p.compiled == nil {
 		return errZeroProgram
 	}
-	if !p.users.close(func() { release(p.compiled) }) {
+	if !p.users.close(func() { p.spare.drop(); release(p.compiled) }) {
 		return errClosedProgram
 	}
 	p.cleanup.Stop()

@@ -253,3 +253,21 @@ func TestStepsAllocateNothing(t *testing.T) {
 		t.Errorf("tensors took %d bytes, %d at most; before %d and %d", after.Allocated, after.Peak, before.Allocated, before.Peak)
 	}
 }
+
+// Results that Step drops, and has the next one use again, go with the program.
+func TestCloseGivesBackWhatStepDrops(t *testing.T) {
+	d := open(t, "cpu")
+	v := counter("v", 1)
+	step := compileOn(t, d, v.Assign(v.Tensor().Add(Scalar(1))), v.Tensor().Neg())
+	if err := step.Step(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	before := d.Stats().Allocated
+	if err := step.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := d.Stats().Allocated; after > before-4*5000 {
+		t.Errorf("%d bytes before Close, %d after", before, after)
+	}
+	want(t, v.Tensor().Index(0, 0), float32(2))
+}

@@ -43,6 +43,20 @@ type spare struct {
 
 const maxSpare = 8
 
+// drop gives back what ended runs of Step hold.
+func (s *spare) drop() {
+	s.Lock()
+	defer s.Unlock()
+	for _, r := range s.list {
+		for _, d := range r.dropped {
+			if d != nil {
+				d.release()
+			}
+		}
+	}
+	s.list = nil
+}
+
 // start registers a run.
 func (p *Program) start(ctx context.Context) (*running, error) {
 	if ctx == nil {
