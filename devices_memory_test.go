@@ -2,8 +2,12 @@ package sinter_test
 
 import (
 	"errors"
+	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/internal/device"
@@ -77,4 +81,48 @@ func TestRunsMakeRoom(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What programs have kept with a weight makes way for others, and goes with
+// TrimMemory: the weight may outlive them by far.
+func TestWhatIsKeptMakesRoom(t *testing.T) {
+	const n, size = 128, 4 * 128 * 128
+	d, err := sinter.OpenWith("cpu", sinter.DeviceOptions{MemoryLimit: 8 * size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	w := sinter.Of(slices.Repeat([]float32{1}, n*n), n, n)
+	x := sinter.Input("x", sinter.F32, sinter.N(1), sinter.N(n))
+	in := map[string]sinter.Tensor{"x": sinter.Of(slices.Repeat([]float32{1}, n), 1, n)}
+	for i := range 16 { // each keeps a softmax of the weight, or that packed, or both
+		p, err := sinter.Compile(sinter.Capture(x.MatMul(w.Mul(sinter.Scalar(float64(i))).Softmax(-1))), sinter.Options{Device: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := p.Run(t.Context(), in)
+		if err != nil {
+			t.Fatalf("program %d: %v", i, err)
+		}
+		if got, err := sinter.Values[float32](t.Context(), out[0]); err != nil || math.Abs(float64(got[n-1])-1) > 1e-5 {
+			t.Fatalf("program %d: %v, %v", i, got[n-1], err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 { // what is packed goes with the garbage
+		if err := d.TrimMemory(); err != nil {
+			t.Fatal(err)
+		}
+		if d.Stats().Allocated < size {
+			break
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if s := d.Stats(); s.Allocated >= size {
+		t.Errorf("trimmed, %+v", s)
+	}
+	runtime.KeepAlive(w)
 }

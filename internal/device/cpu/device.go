@@ -14,6 +14,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/jit"
 )
@@ -69,6 +70,8 @@ type Device struct {
 	pool       jit.Pool
 	idle       atomic.Int64 // bytes that programs keep for their next runs
 	modules    sync.Map     // of *module: those that are open
+	kept       keptList
+	rules      keep.Rules[*buffer]
 	limit      atomic.Int64 // bytes; 0: none
 	limiting   sync.Mutex
 	closed     atomic.Bool
@@ -98,6 +101,8 @@ func New(o Options) (*Device, error) {
 	d.has.AMXTile = d.has.AMXTile && d.isa >= AMX
 	d.has.AMXFP16 = d.has.AMXFP16 && d.isa == AMXFP16
 	d.alloc.Linger = linger
+	// Results that are dropped while runs use them are freed when these have ended.
+	d.rules = keep.Rules[*buffer]{Retain: (*buffer).Retain, Stored: d.kept.add}
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)

@@ -139,7 +139,14 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 			batches = 1
 		}
 		s.fromY = r.numbers(k.constY) // before the values are read, which may change
-		have := keep.Find(owners(from), what, func() any { return &genericPacks{panels: make([]genericPack, batches*s.panels)} })
+		made := false
+		have := keep.Find(owners(from), what, func() any {
+			made = true
+			return &genericPacks{panels: make([]genericPack, batches*s.panels)}
+		})
+		if made {
+			s.device.kept.add(have)
+		}
 		s.packs = have.Value.(*genericPacks)
 		s.lastPacks = weak.Make(s.packs)
 	}

@@ -10,9 +10,11 @@ import (
 // kernels of the generic code keep. What they have already stays.
 func (d *Device) SetMemoryLimit(n int64) { d.limit.Store(n) }
 
-// TrimMemory ends sessions that wait for their next run and gives freed blocks
-// back to the system.
+// TrimMemory ends sessions that wait for their next run, drops what is kept with
+// weights and gives freed blocks back to the system. What is packed of weights is
+// freed by the garbage collector, as runs may use it.
 func (d *Device) TrimMemory() error {
+	d.kept.drop()
 	d.modules.Range(func(m, _ any) bool {
 		m.(*module).forget()
 		return true

@@ -165,6 +165,7 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, []x86.Found, error) {
 	have := keep.Find(owners(from), what, func() any { return &pack{} })
 	made := have.Value.(*pack)
 	made.once.Do(func() {
+		r.module.device.kept.add(have)
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
 			made.mem, made.found, err = s.packAll(r)
