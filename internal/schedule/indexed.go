@@ -60,12 +60,18 @@ func (b *builder) scan(n *ir.Node) ([]loop.Stmt, error) {
 	}
 	kind := map[string]ir.Op{"sum": ir.ReduceSum, "prod": ir.ReduceProd, "max": ir.ReduceMax}[n.Attr.Mode]
 	acc := b.newLocal("acc", n.DType.Compute())
-	body := []loop.Stmt{
-		&loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)},
-		&loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{
-			&loop.Set{Local: acc, Value: loop.Apply(foldOp(kind), acc.DType, acc.Ref(), convert(e, acc.DType))},
-			b.store(n, idx, convert(acc.Ref(), n.DType)),
-		}},
+	start := &loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)}
+	step := &loop.Set{Local: acc, Value: loop.Apply(foldOp(kind), acc.DType, acc.Ref(), convert(e, acc.DType))}
+	row := &loop.Loop{Var: v, Hi: loop.SizeOf(x.Shape[axis]), Range: loop.Serial, Body: []loop.Stmt{step, b.store(n, idx, convert(acc.Ref(), n.DType))}}
+	body := []loop.Stmt{start, row}
+	if _, most := x.Shape[axis].Bounds(); most > serialBlock && kind == ir.ReduceSum && acc.DType.IsFloat() {
+		// As a sum: that of the blocks before, and that of the block so far.
+		total := b.newLocal("total", acc.DType)
+		whole := loop.Apply(ir.Add, acc.DType, total.Ref(), acc.Ref())
+		blocks, span := b.blocksOf(row, serialBlock)
+		span.Body = []loop.Stmt{step, b.store(n, idx, convert(whole, n.DType))}
+		blocks.Body = []loop.Stmt{start, &span, &loop.Set{Local: total, Value: whole}}
+		body = []loop.Stmt{&loop.Set{Local: total, Value: start.Value}, blocks}
 	}
 	return b.overKept(kept, axis != lastAxis(x.Shape), body), nil
 }
@@ -119,11 +125,11 @@ func (b *builder) segmentReduce(n *ir.Node) ([]loop.Stmt, error) {
 	}
 	acc := b.newLocal("acc", n.DType.Compute())
 	at[0] = seg.Ref()
-	body := []loop.Stmt{
-		&loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)},
-		&loop.Loop{Var: row, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(kind), Value: convert(e, acc.DType)}}},
-		b.store(n, at, convert(acc.Ref(), n.DType)),
-	}
+	rows := &loop.Loop{Var: row, Lo: lo, Hi: hi, Range: loop.Serial, Body: []loop.Stmt{&loop.Acc{Local: acc, Op: foldOp(kind), Value: convert(e, acc.DType)}}}
+	_, most := n.In[0].Shape[0].Bounds()
+	body := []loop.Stmt{&loop.Set{Local: acc, Value: convert(identity(kind, n.DType), acc.DType)}}
+	body = append(body, b.inBlocks([]loop.Stmt{rows}, int(most))...)
+	body = append(body, b.store(n, at, convert(acc.Ref(), n.DType)))
 	if len(kept) > 0 {
 		body = loop.Collapse(b.nest(kept, loop.Vector, body))
 	}

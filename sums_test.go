@@ -1,0 +1,43 @@
+package sinter
+
+import (
+	"math"
+	"testing"
+)
+
+// Sums along an axis that are stored on their way, and those of long segments, lose
+// no more digits than Sum.
+func TestLongSums(t *testing.T) {
+	const n = 1 << 18
+	tenths := make([]float32, n)
+	for i := range tenths {
+		tenths[i] = 0.1
+	}
+	x := Of(tenths, n)
+	rows := x.CumSum(0)
+	columns := x.Reshape(n/4, 4).CumSum(0)
+	segments := SegmentSum(x.Reshape(n, 1), Of([]int32{0, 3, 3, n}, 4))
+	for name, c := range map[string]struct {
+		last Tensor
+		want float64
+	}{
+		"running":  {rows.Slice(Range{Start: -1}), n},
+		"middle":   {rows.Slice(Range{Start: n / 2, Stop: n/2 + 1}), n/2 + 1},
+		"columns":  {columns.Slice(Range{Start: -1}, Range{Start: -1}), n / 4},
+		"sequence": {segments.Slice(Range{Start: 2}), n - 3},
+	} {
+		got, err := Values[float32](t.Context(), c.last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := c.want * float64(float32(0.1)); math.Abs(float64(got[0])-want) > 1e-5*want {
+			t.Errorf("%s: %v, want %v", name, got[0], want)
+		}
+	}
+	large, total := make([]int64, 2000), int64(0)
+	for i := range large {
+		large[i] = math.MaxInt64 / 1500
+		total += large[i]
+	}
+	want(t, Of(large, len(large)).CumSum(0).Slice(Range{Start: -1}), total) // wraps
+}
