@@ -114,7 +114,10 @@ func (x Tensor) Var(correction int, axes ...int) Tensor {
 // VarKeep is Var that keeps the axes.
 func (x Tensor) VarKeep(correction int, axes ...int) Tensor {
 	return x.float("Var", func(x Tensor) Tensor {
-		return x.Sub(x.average(0, axes)).Square().average(correction, axes)
+		// A mean is rounded: by much, beside the distances of numbers that lie close
+		// together and far from 0. So what is left of it is taken off as well.
+		d := x.Sub(x.average(0, axes))
+		return d.Sub(d.average(0, axes).Detach()).Square().average(correction, axes)
 	})
 }
 

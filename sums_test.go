@@ -41,3 +41,11 @@ func TestLongSums(t *testing.T) {
 	}
 	want(t, Of(large, len(large)).CumSum(0).Slice(Range{Start: -1}), total) // wraps
 }
+
+// The mean of these lies between two floats.
+func TestVarFarFromZero(t *testing.T) {
+	x := Of([]float32{10000, 10000, 10000 + 0x1p-10}, 3)
+	want(t, x.Var(0).Mul(Scalar(0x1p20*9)).Round(), float32(2))
+	want(t, x.Std(1).Square().Mul(Scalar(0x1p20*3)).Round(), float32(1))
+	want(t, Grad(x.Var(0), x)[0].Mul(Scalar(0x1p10*9)).Round(), float32(-2), -2, 4)
+}
