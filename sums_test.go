@@ -49,3 +49,19 @@ func TestVarFarFromZero(t *testing.T) {
 	want(t, x.Std(1).Square().Mul(Scalar(0x1p20*3)).Round(), float32(1))
 	want(t, Grad(x.Var(0), x)[0].Mul(Scalar(0x1p10*9)).Round(), float32(-2), -2, 4)
 }
+
+// More elements are equal than f16 can count.
+func TestGradientOfManyMaxima(t *testing.T) {
+	x := Input("x", F16, N(1<<17))
+	loss := x.Max().Add(SegmentMax(x.Unsqueeze(1), Of([]int32{0, 1 << 17}, 2)).Sum())
+	p, err := Compile(Capture(Grad(loss.Mul(Scalar(256)), x)[0]), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	outs, err := p.Run(t.Context(), inputs{"x": Of(make([]Float16, 1<<17), 1<<17)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, outs[0].Slice(Range{Start: -2}), NewFloat16(0x1p-8), NewFloat16(0x1p-8))
+}

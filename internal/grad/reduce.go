@@ -6,12 +6,13 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-// reduceMax shares the gradient among all that are equal to the result.
+// reduceMax shares the gradient among all that are equal to the result. They are
+// counted in what x is computed in: f16 holds no number above 65504.
 func reduceMax(m *maker, x, r, d *ir.Node) *ir.Node {
-	top := m.op(ir.Equal, x, m.expand(r, x.Shape))
-	count := m.sum(m.cast(top, x.DType), r.Attr.Axes...)
-	share := m.expand(m.div(d, count), x.Shape)
-	return m.where(top, share, m.zeros(x))
+	top, wide := m.op(ir.Equal, x, m.expand(r, x.Shape)), x.DType.Compute()
+	count := m.sum(m.cast(top, wide), r.Attr.Axes...)
+	share := m.cast(m.div(m.cast(d, wide), count), x.DType)
+	return m.where(top, m.expand(share, x.Shape), m.zeros(x))
 }
 
 // reduceProd multiplies the gradient by the product of all other elements:
@@ -69,8 +70,9 @@ func segmentReduce(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	if n.Attr.Mode == "sum" {
 		return []*ir.Node{rows(d[0])}
 	}
-	top := m.op(ir.Equal, x, rows(n))
-	count := m.add(ir.SegmentReduce, ir.Attr{Mode: "sum"}, m.cast(top, x.DType), offsets)
+	top, wide := m.op(ir.Equal, x, rows(n)), x.DType.Compute()
+	count := m.add(ir.SegmentReduce, ir.Attr{Mode: "sum"}, m.cast(top, wide), offsets)
 	// An empty segment counts none; no row reads its share.
-	return []*ir.Node{m.where(top, m.div(rows(d[0]), rows(count)), m.zeros(x))}
+	share := m.cast(m.div(m.cast(rows(d[0]), wide), rows(count)), x.DType)
+	return []*ir.Node{m.where(top, share, m.zeros(x))}
 }
