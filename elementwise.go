@@ -150,9 +150,9 @@ func (x Tensor) Mod(y Tensor) Tensor {
 	if whole(x, y) {
 		return pointwise(ir.Mod, x, y)
 	}
-	r := x.Sub(y.Mul(x.FloorDiv(y)))
+	zero, q := Scalar(0), x.FloorDiv(y)
+	r := x.Sub(Where(q.Equal(zero), Scalar(1), y).Mul(q)) // infinity times 0 is NaN
 	// Next to a multiple of y rounding may leave r on the other side of 0.
-	zero := Scalar(0)
 	beyond := r.Less(zero).Xor(y.Less(zero)).And(r.NotEqual(zero))
 	return Where(beyond, r.Add(y), r)
 }

@@ -166,6 +166,7 @@ func TestSpecialValues(t *testing.T) {
 	want[bool](t, Of([]bool{true, false}, 2).Not(), false, true)
 	want[float32](t, Of([]float32{-7, 7}, 2).FloorDiv(Scalar(2)), -4, 3)
 	want[float32](t, Of([]float32{-7, 7}, 2).Mod(Scalar(2)), 1, 1)
+	want(t, Of([]float32{-7, 7, 0}, 3).Mod(Scalar(math.Inf(1))), float32(math.Inf(1)), 7, 0)
 	want[Float16](t, Of([]Float16{NewFloat16(2049)}).Sub(Scalar(1)).Mean(), NewFloat16(2047))
 }
 
