@@ -369,9 +369,11 @@ func (o *Optimizer) clip(grads []sinter.Tensor) (clipped []sinter.Tensor, norm s
 }
 
 // Norm is the root of the sum of the squares of all elements, in the dtype of
-// the first of x.
+// the first of x. Where all are 0 its gradient is 0.
 func Norm(x ...sinter.Tensor) sinter.Tensor {
-	norm := sumSquares(x).Sqrt()
+	sum := sumSquares(x)
+	none := sum.Equal(sinter.Scalar(0)) // where the slope of the root is infinite
+	norm := sinter.Where(none, sum, sinter.Where(none, sinter.Scalar(1), sum).Sqrt())
 	if len(x) == 0 {
 		return norm
 	}
