@@ -52,8 +52,18 @@ func lastAxes(x, gamma Tensor) ([]int, Tensor) {
 
 // normalize brings x to mean 0 and variance 1 over axes.
 func (x Tensor) normalize(eps float64, axes []int) Tensor {
-	centred := x.Sub(x.MeanKeep(axes...))
-	return centred.Mul(centred.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt())
+	d, variance := x.centred(x.MeanKeep(axes...), axes)
+	return d.Mul(variance.Add(Scalar(eps)).Rsqrt())
+}
+
+// centred is x less its mean over axes, and its variance. A mean is rounded: by much,
+// beside the distances of numbers that are equal, or close together and far from 0. So
+// what is left of it, found in the pass that sums the squares, is taken off as well.
+func (x Tensor) centred(mean Tensor, axes []int) (d, variance Tensor) {
+	d = x.Sub(mean)
+	rest := d.MeanKeep(axes...).Detach()
+	variance = d.Square().MeanKeep(axes...).Sub(rest.Square()).Maximum(Scalar(0)) // rounded it may be negative
+	return d.Sub(rest), variance
 }
 
 // affine is x*gamma + beta, either of which may be absent.
@@ -126,10 +136,10 @@ func BatchNormTrain(x, gamma, beta Tensor, eps float64) (y, mean, variance Tenso
 	}
 	var m, v Tensor
 	y = x.float("BatchNormTrain", func(x Tensor) Tensor {
+		var d Tensor
 		m = x.MeanKeep(axes...)
-		centred := x.Sub(m)
-		v = centred.Square().MeanKeep(axes...)
-		return centred.Mul(v.Add(Scalar(eps)).Rsqrt())
+		d, v = x.centred(m, axes)
+		return d.Mul(v.Add(Scalar(eps)).Rsqrt())
 	})
 	if bad, ok := firstErr(y); ok {
 		return bad, bad, bad

@@ -65,3 +65,17 @@ func TestGradientOfManyMaxima(t *testing.T) {
 	}
 	want(t, outs[0].Slice(Range{Start: -2}), NewFloat16(0x1p-8), NewFloat16(0x1p-8))
 }
+
+// What is equal is 0 brought to a variance, with an eps as small as BERT's.
+func TestNormsOfEquals(t *testing.T) {
+	x := Full(F32, 3.3, N(2), N(4), N(100)).Add(Of([]float32{0, 100, 1000, 12345}, 4, 1))
+	y, _, variance := BatchNormTrain(x, Tensor{}, Tensor{}, 1e-12)
+	for name, z := range map[string]Tensor{"layer": LayerNorm(x, Tensor{}, Tensor{}, 1e-12), "group": GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-12), "batch": y, "variance": variance} {
+		most, err := Values[float32](t.Context(), z.Abs().Max())
+		if err != nil || most[0] > 1e-3 {
+			t.Errorf("%s: %v, %v", name, most, err)
+		}
+	}
+	_, _, variance = BatchNormTrain(Of([]float32{10000, 10000, 10000 + 0x1p-10}, 3, 1), Tensor{}, Tensor{}, 1e-5)
+	want(t, variance.Mul(Scalar(0x1p20*9)).Round(), float32(2))
+}
