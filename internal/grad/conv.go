@@ -85,9 +85,11 @@ func (c *convGrad) kernelByGroup(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	// The windows: [N, C, image..., kernel...].
 	windows := c.x
 	for i := range c.spatial {
+		windows = c.pad(windows, i+2, ir.N(c.a.Before[i]), ir.N(c.a.After[i]))
+	}
+	for i := range c.spatial {
 		axis := i + 2
 		size, _ := c.w.Shape[axis].Const()
-		windows = c.pad(windows, axis, ir.N(c.a.Before[i]), ir.N(c.a.After[i]))
 		windows = c.add(ir.Window, ir.Attr{Axes: []int{axis}, Size: size, Stride: c.a.Stride[i], Dilation: c.a.Dilation[i]}, windows)
 	}
 	batch, image, kernel, in := c.x.Shape[0], c.n.Shape[2:], c.w.Shape[2:], c.w.Shape[1]

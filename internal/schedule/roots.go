@@ -59,6 +59,10 @@ func (s *partition) markRoots() {
 			}
 		case ir.Gather, ir.Scatter, ir.SegmentReduce:
 			s.needView(n.In[1], n.Op)
+		case ir.Window:
+			if a := n.Attr; (a.Size-1)*a.Dilation >= a.Stride { // windows overlap: what pads them is asked once an element
+				s.needView(n.In[0], n.Op)
+			}
 		case ir.Sort:
 			s.needBuffer(n.In[0], n.Op)
 		case ir.SegmentIDs:

@@ -101,3 +101,28 @@ return %1 %1
 		}
 	}
 }
+
+// Zeros around overlapping windows are written once; windows that lie apart read
+// each element once, where it is.
+func TestPaddedWindows(t *testing.T) {
+	for _, test := range []struct{ stride, windows, kernels int }{{1, 16, 2}, {3, 6, 1}} {
+		g, err := ir.Parse(fmt.Sprintf(`graph
+leaf 0 input "x" f32[8 16]
+%%0 = input : f32[8 16]
+%%1 = pad %%0 before=[0 1] after=[0 1] : f32[8 18]
+%%2 = window %%1 axes=[1] size=3 stride=%[1]d dilation=1 : f32[8 %[2]d 3]
+%%3 = sum %%2 axes=[2] : f32[8 %[2]d 1]
+return %%3
+`, test.stride, test.windows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Build(g, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Kernels) != test.kernels {
+			t.Errorf("stride %d: want %d kernels\n%v", test.stride, test.kernels, p)
+		}
+	}
+}
