@@ -12,14 +12,17 @@ import (
 // Einsum sums products of operands over named axes: "bij,bjk->bik" is a batch
 // of matrix products. Each letter names an axis; one that the result lacks is
 // summed over, one that comes twice in an operand takes its diagonal. Without
-// "->" the result has the letters that come once, sorted.
+// "->" the result has the letters that come once, sorted. "..." stands for the
+// axes of an operand that no letter names, which broadcast, as in
+// "...ij,...jk->...ik"; without "->" they come first.
 func Einsum(equation string, operands ...Tensor) Tensor {
 	if bad, ok := firstErr(operands...); ok {
 		return bad
 	}
-	inputs, result, err := parseEinsum(equation, operands)
+	given := operands
+	inputs, result, operands, err := parseEinsum(equation, operands)
 	if err != nil {
-		return fail(fmt.Errorf("%q: %w", equation, err), operands...)
+		return fail(fmt.Errorf("%q: %w", equation, err), given...)
 	}
 	acc := term{operands[0], inputs[0]}.diagonal()
 	for i := range inputs[1:] {
@@ -37,26 +40,97 @@ type term struct {
 	axes string
 }
 
-func parseEinsum(equation string, operands []Tensor) (inputs []string, result string, err error) {
-	equation = strings.ReplaceAll(equation, " ", "")
-	left, result, explicit := strings.Cut(equation, "->")
-	inputs = strings.Split(left, ",")
+// parseEinsum gives each operand, without the axes of size 1 that broadcast, and
+// the result a letter for each axis.
+func parseEinsum(equation string, operands []Tensor) (inputs []string, result string, left []Tensor, err error) {
+	terms, result, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
+	inputs = strings.Split(terms, ",")
 	if len(operands) == 0 || len(inputs) != len(operands) {
-		return nil, "", fmt.Errorf("names %d operands, got %d", len(inputs), len(operands))
+		return nil, "", nil, fmt.Errorf("names %d operands, got %d", len(inputs), len(operands))
 	}
+	rest, left, err := nameRest(terms+result, inputs, operands)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	result = strings.Replace(result, ellipsis, rest, 1)
+	if !explicit {
+		result = rest
+	}
+	result, err = checkEinsum(inputs, result, explicit, left)
+	return inputs, result, left, err
+}
+
+const ellipsis = "..."
+
+// nameRest puts letters that the equation lacks in place of "..." in inputs. They
+// are all of rest, from the last axis on. Axes of size 1 among those, where another
+// operand has more, leave their operand.
+func nameRest(equation string, inputs []string, operands []Tensor) (rest string, left []Tensor, err error) {
+	counts := make([]int, len(inputs)) // of axes without a letter
+	for i, in := range inputs {
+		if !strings.Contains(in, ellipsis) {
+			continue
+		}
+		letters := len(in) - len(ellipsis)
+		if counts[i] = operands[i].Rank() - letters; counts[i] < 0 {
+			return "", nil, fmt.Errorf("%q names %d axes of an operand of rank %d", in, letters, operands[i].Rank())
+		}
+	}
+	for c := 'a'; len(rest) < slices.Max(counts); c++ {
+		if c == 'z'+1 {
+			c = 'A'
+		}
+		if c == 'Z'+1 {
+			return "", nil, errors.New("there are not letters enough for all axes")
+		}
+		if !strings.ContainsRune(equation, c) {
+			rest += string(c)
+		}
+	}
+	long := map[byte]bool{} // letters of axes that are not of size 1
+	each := func(do func(i, axis int, c byte)) {
+		for i, n := range counts {
+			for j := range n {
+				do(i, strings.Index(inputs[i], ellipsis)+j, rest[len(rest)-n+j])
+			}
+		}
+	}
+	each(func(i, axis int, c byte) { long[c] = long[c] || !operands[i].Dim(axis).IsConst(1) })
+	left = slices.Clone(operands)
+	gone := make([][]int, len(inputs))
+	names := make([]string, len(inputs))
+	each(func(i, axis int, c byte) {
+		if long[c] && operands[i].Dim(axis).IsConst(1) {
+			gone[i] = append(gone[i], axis)
+		} else {
+			names[i] += string(c)
+		}
+	})
+	for i, axes := range gone {
+		if axes != nil {
+			left[i] = left[i].Squeeze(axes...)
+		}
+		inputs[i] = strings.Replace(inputs[i], ellipsis, names[i], 1)
+	}
+	return rest, left, nil
+}
+
+// checkEinsum finds what does not fit, and what the result is where the equation
+// does not say: the letters that come once, behind what it has already.
+func checkEinsum(inputs []string, result string, explicit bool, operands []Tensor) (string, error) {
 	sizes := map[rune]Dim{}
 	var letters []rune
 	for i, in := range inputs {
 		shape := operands[i].v.Shape
 		if len(in) != len(shape) {
-			return nil, "", fmt.Errorf("%q names %d axes of an operand of rank %d", in, len(in), len(shape))
+			return "", fmt.Errorf("%q names %d axes of an operand of rank %d", in, len(in), len(shape))
 		}
 		for j, c := range in {
 			if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
-				return nil, "", fmt.Errorf("%q is no letter", c)
+				return "", fmt.Errorf("%q is no letter", c)
 			}
 			if d, ok := sizes[c]; ok && !d.Equal(shape[j]) {
-				return nil, "", fmt.Errorf("axis %c is both %v and %v", c, d, shape[j])
+				return "", fmt.Errorf("axis %c is both %v and %v", c, d, shape[j])
 			}
 			sizes[c] = shape[j]
 			letters = append(letters, c)
@@ -65,20 +139,20 @@ func parseEinsum(equation string, operands []Tensor) (inputs []string, result st
 	if !explicit {
 		slices.Sort(letters)
 		for _, c := range letters {
-			if strings.Count(left, string(c)) == 1 {
+			if strings.Count(strings.Join(inputs, ""), string(c)) == 1 && !strings.ContainsRune(result, c) {
 				result += string(c)
 			}
 		}
 	}
 	for i, c := range result {
 		if _, ok := sizes[c]; !ok {
-			return nil, "", fmt.Errorf("axis %c of the result is in no operand", c)
+			return "", fmt.Errorf("axis %c of the result is in no operand", c)
 		}
 		if strings.ContainsRune(result[i+1:], c) {
-			return nil, "", errors.New("the result names an axis twice")
+			return "", errors.New("the result names an axis twice")
 		}
 	}
-	return inputs, result, nil
+	return result, nil
 }
 
 // diagonal joins axes of the same letter.

@@ -358,6 +358,23 @@ func TestEinsum(t *testing.T) {
 	}
 }
 
+// Axes without a letter broadcast, as numpy's and PyTorch's do.
+func TestEinsumEllipsis(t *testing.T) {
+	x, y := arange(12, 2, 1, 2, 3), arange(18, 3, 3, 2)
+	want[float32](t, Einsum("...ij,...jk->...ik", x, y).Sub(x.MatMul(y)).Abs().Max(), 0)
+	want[float32](t, Einsum("i...j,...jk->...ki", x.Permute(2, 0, 1, 3), y).Sub(x.MatMul(y).T()).Abs().Max(), 0)
+	want[float32](t, Einsum("...ij,...jk", x, y).Sub(x.MatMul(y)).Abs().Max(), 0)
+	want[float32](t, Einsum("...ij->...", x), 15, 51)
+	want[float32](t, Einsum("...ij->ij", x), 6, 8, 10, 12, 14, 16)
+	want[float32](t, Einsum("a...,...", x, Scalar(2)).Sub(x.Permute(1, 2, 3, 0).Mul(Scalar(2))).Abs().Max(), 0)
+	shapeOf(t, Einsum("...d,...d->...", Input("x", F32, Sym("n", 0, 9), N(1), N(4)), Input("y", F32, N(5), N(4))), "[n 5]")
+	for _, bad := range []string{"...abcde,...", "......,...", "..ij,...", "...ij,...jk->......", "i...j,...->k..."} {
+		if Einsum(bad, x, y).Err() == nil {
+			t.Errorf("%q fits", bad)
+		}
+	}
+}
+
 func TestMatMulShapes(t *testing.T) {
 	for _, c := range [][3]string{
 		{"[3]", "[3]", "[]"}, {"[3]", "[2 3 4]", "[2 4]"}, {"[2 4 3]", "[3]", "[2 4]"}, {"[4 3]", "[3 5]", "[4 5]"},
