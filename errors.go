@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -115,7 +116,11 @@ var thisFolder = func() string {
 	return path.Dir(file)
 }()
 
-// caller walks up the stack to the code that called this package, or package nn
+// callees are the folders whose code is not what a caller wants to hear of: this
+// package and what is made of it, that makes graphs for others.
+var callees = []string{thisFolder, thisFolder + "/nn", thisFolder + "/optim"}
+
+// caller walks up the stack to the code that called this package, or one of those
 // above it: what it called, and from where. Tests count as callers.
 func caller() (op, at string) {
 	var pcs [64]uintptr
@@ -124,7 +129,7 @@ func caller() (op, at string) {
 		f, more := frames.Next()
 		// The file tells: a closure of this package bears the name of the
 		// function that its surroundings were inlined into.
-		if dir := path.Dir(f.File); dir != thisFolder && dir != thisFolder+"/nn" || strings.HasSuffix(f.File, "_test.go") {
+		if !slices.Contains(callees, path.Dir(f.File)) || strings.HasSuffix(f.File, "_test.go") {
 			return op, fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		op = functionName(f.Function)

@@ -48,10 +48,19 @@ func VJP(outputs, cotangents []Tensor, wrt ...Tensor) []Tensor {
 		if bad, ok := firstErr(wrt[i]); ok {
 			grads[i] = bad
 		} else if why != nil {
-			grads[i] = fail(fmt.Errorf("number %d has no gradient: %w", i, why), wrt[i])
+			grads[i] = fail(fmt.Errorf("number %d%s has no gradient: %w", i, wrt[i].called(), why), wrt[i])
 		}
 	}
 	return grads
+}
+
+// called is the name of a variable or an input, for messages; else nothing.
+func (x Tensor) called() string {
+	e := x.load().expr.Load()
+	if e.name == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %v %q,", e.op, e.name)
 }
 
 // vjp gives the gradients, the zero Tensor where there is none, and why. apart

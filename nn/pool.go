@@ -25,7 +25,10 @@ func AdaptiveAvgPool(x sinter.Tensor, sizes ...int) sinter.Tensor {
 			continue
 		}
 		s, ok := x.Dim(axis).Const()
-		if !ok || n < 1 || n > maxSize || s > maxSize {
+		if !ok {
+			return sinter.Fail(fmt.Errorf("axis %d is %v, a symbol: it can become 1 wide, not %d", axis, x.Dim(axis), n), x)
+		}
+		if n < 1 || n > maxSize || s > maxSize {
 			return sinter.Fail(fmt.Errorf("axis %d cannot become %d wide", axis, n), x)
 		}
 		if s%n == 0 {

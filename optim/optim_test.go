@@ -81,6 +81,21 @@ func TestUpdateRefuses(t *testing.T) {
 	}
 }
 
+// A parameter that the loss does not use is named, and the line of the call.
+func TestUpdateNamesUnused(t *testing.T) {
+	v, w := sinter.NewVariable("v", sinter.Of([]float32{1})), sinter.NewVariable("head.bias", sinter.Of([]float32{1}))
+	o, err := optim.New(optim.Options{}, optim.Group{Params: []*sinter.Variable{v, w}, Method: optim.SGD{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Update(v.Tensor().Sum(), sinter.Scalar(1))
+	for _, want := range []string{`variable "head.bias"`, "Update of f32", "optim_test.go:"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 func TestStateNames(t *testing.T) {
 	v := sinter.NewVariable("v", sinter.Of([]float32{1, 2}, 2))
 	o, err := optim.New(optim.Options{Accumulate: 2, Average: 0.5, LossScale: &optim.LossScale{}}, optim.Group{Params: []*sinter.Variable{v}, Method: optim.AdamW{}})

@@ -142,7 +142,7 @@ func inferConv(c *ConvAttr, x, w Type) ([]Type, error) {
 		t, err := inferWindow(&Attr{Axes: []int{0}, Size: k, Stride: c.Stride[i], Dilation: c.Dilation[i]},
 			Type{x.DType, Shape{x.Shape[i+2].Plus(c.Before[i] + c.After[i])}})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("spatial axis %d with its padding: %w", i, err)
 		}
 		out = append(out, t[0].Shape[0])
 	}
