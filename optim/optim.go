@@ -259,8 +259,9 @@ func (o *Optimizer) Update(loss, rate sinter.Tensor) ([]sinter.Tensor, error) {
 
 // UpdateFinite is Update that changes nothing where the loss, or with ClipNorm a
 // gradient, is not finite: then one can still look for what made it so. good,
-// a Bool of rank 0, tells. With LossScale gradients count without ClipNorm, but
-// not for good; and the factor becomes smaller whatever was not finite.
+// a Bool of rank 0, tells. What Accumulate has kept is forgotten all the same. With
+// LossScale gradients count without ClipNorm, but not for good; and the factor
+// becomes smaller whatever was not finite.
 func (o *Optimizer) UpdateFinite(loss, rate sinter.Tensor) (updates []sinter.Tensor, good sinter.Tensor, err error) {
 	good = loss.IsFinite().Reshape()
 	updates, err = o.update(loss, rate, &good)
