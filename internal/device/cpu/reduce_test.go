@@ -289,3 +289,30 @@ return %8 %3
 		}
 	}
 }
+
+// The sum of nothing is a number, which vectors are filled with: what is made of
+// it in 64 bits needs the instructions for these all the same.
+func TestReducesNothing(t *testing.T) {
+	for _, rest := range []string{
+		"%2 = cast %1 : bool[1 11]\nreturn %2",
+		"%2 = cast %1 : i32[1 11]\nreturn %2",
+		"%2 = cast %1 : f32[1 11]\nreturn %2",
+		"%2 = prod %0 axes=[0] : i64[1 11]\n%3 = less %1 %2 : bool[1 11]\nreturn %3",
+	} {
+		g := must(ir.Parse("graph\nleaf 0 input \"x\" i64[0 11]\n%0 = input : i64[0 11]\n%1 = sum %0 axes=[0] : i64[1 11]\n" + rest + "\n"))
+		leaves := [][]byte{nil}
+		want, bounds, err := interp.Evaluate(t.Context(), g, nil, leaves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range machines(t) {
+			got, err := evaluate(d, g, nil, leaves, device.Options{Check: true})
+			if err == nil {
+				err = compare(g.Outputs[0].DType, got[0], want[0], bounds[0])
+			}
+			if err != nil {
+				t.Errorf("%v: %v\n%v", d.ISA(), err, g)
+			}
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (e *emitter) ValueOf(n *node, u int) val {
 		return val{e.MaskOf(n, u)}
 	case e.isGeneral(n) && !e.InVector():
 		return val{e.General(n)}
+	case n.DType == ir.I64 && e.isa == AVX2: // also of a number, which is asked for in lanes then
+		e.NeedOneLane("an i64 for each lane")
+		return val{}
 	}
 	return e.wideVec(n, u)
 }
