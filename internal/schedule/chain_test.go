@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/timetest"
 )
 
 // TestLongChain schedules a chain of 100,000 operations, which takes time
@@ -33,6 +34,37 @@ func TestLongChain(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	t.Logf("%d kernels in %v", len(p.Kernels), time.Since(start))
+}
+
+// TestLongChainOfRows schedules what centres rows again and again. Whether two
+// kernels may be one is no question to all that come before.
+func TestLongChainOfRows(t *testing.T) {
+	const rounds = 1500
+	b := ir.NewBuilder(nil)
+	add := func(op ir.Op, a ir.Attr, in ...*ir.Node) *ir.Node {
+		n, err := b.Add(op, a, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: ir.Type{DType: ir.F32, Shape: ir.Static(4, 8)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range rounds {
+		sum := add(ir.ReduceSum, ir.Attr{Axes: []int{1}}, x)
+		x = add(ir.Sub, ir.Attr{}, x, add(ir.Expand, ir.Attr{Shape: x.Shape}, sum))
+	}
+	g := b.Finish(x)
+	var p *Plan
+	timetest.BusyWithin(t, 2*time.Second, "scheduling", func() { p, err = Build(g, Options{}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Expressions are cut where a kernel would do too many operations, or where they

@@ -67,6 +67,34 @@ func (s *partition) touches(n *ir.Node, g *group) bool {
 	return false
 }
 
+// near is the groups that n touches, and some with an anchor, the last first; where
+// reasons are asked for, all.
+func (s *partition) near(n *ir.Node) []*group {
+	var all []*group
+	if s.refused != nil {
+		all = slices.Clone(s.groups)
+		slices.Reverse(all)
+		return all
+	}
+	for _, r := range s.cone(n) {
+		if g := s.group[r.ID]; g != nil {
+			all = append(all, g)
+		}
+	}
+	for b := range s.buffers(n) {
+		all = append(all, s.readBy[b]...)
+	}
+	slices.SortFunc(all, func(a, b *group) int { return b.number - a.number })
+	return slices.Compact(all)
+}
+
+// noteBuffers adds g, which n has joined, to those that read what n reads.
+func (s *partition) noteBuffers(n *ir.Node, g *group) {
+	for b := range s.buffers(n) {
+		s.readBy[b] = append(s.readBy[b], g)
+	}
+}
+
 // buffers is the set of buffers of full size that n reads through inlined
 // nodes; small operands such as a bias are worth no common kernel.
 func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
@@ -99,15 +127,15 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 // cyclic tells whether n and g depend on one another through a third kernel,
 // so that they cannot be one.
 func (s *partition) cyclic(n *ir.Node, g *group) bool {
-	return s.through([]*ir.Node{n}, g, func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
-		s.through(g.members, g, func(r *ir.Node) bool { return r == n })
+	return s.through([]*ir.Node{n}, g, g.members[0], func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		s.through(g.members, g, n, func(r *ir.Node) bool { return r == n })
 }
 
-// through tells whether some root that is found is needed to compute start by
-// way of a kernel besides skip. A kernel of low IDs may lead to high ones: one
-// that it reads may have been joined by a node that comes late, and a product's
-// ends in one that may read what is in no kernel yet.
-func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.Node) bool) bool {
+// through tells whether some root that is found, the first of which is given, is
+// needed to compute start by way of a kernel besides skip. A kernel of low IDs may
+// lead to high ones: one that it reads may have been joined by a node that comes
+// late, and a product's ends in one that may read what is in no kernel yet.
+func (s *partition) through(start []*ir.Node, skip *group, first *ir.Node, found func(root *ir.Node) bool) bool {
 	seen := map[*group]bool{skip: true}
 	alone := map[*ir.Node]bool{} // seen roots whose kernel is not known yet
 	var follow func(m *ir.Node, direct bool) bool
@@ -115,6 +143,9 @@ func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.N
 		for _, r := range s.cone(m) {
 			if !direct && found(r) {
 				return true
+			}
+			if s.leadsTo(r.ID) < first.ID {
+				continue
 			}
 			members := []*ir.Node{r}
 			switch h := s.group[r.ID]; {
@@ -133,4 +164,24 @@ func (s *partition) through(start []*ir.Node, skip *group, found func(root *ir.N
 		return false
 	}
 	return slices.ContainsFunc(start, func(m *ir.Node) bool { return follow(m, true) })
+}
+
+// leadsTo is an ID above which the root with another needs none, so that a search
+// does not go back to the leaves of a long graph.
+func (s *partition) leadsTo(id int) int {
+	for s.highest[id] > id {
+		id = s.highest[id]
+	}
+	return id
+}
+
+// spans notes how far the members of g lie apart.
+func (s *partition) spans(g *group) {
+	first, last := g.members[0].ID, 0
+	for _, m := range g.members {
+		last = max(last, m.ID)
+	}
+	for i := first; s.highest[i] < last; i++ {
+		s.highest[i] = last
+	}
 }

@@ -28,7 +28,8 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 	}
 	at := map[*ir.Node]*order{anchor: {}}
 	candidates := []*ir.Node{anchor}
-	for i := anchor.ID + 1; i < len(s.g.Nodes) && len(candidates) < maxSpine; i++ {
+	last := s.lastUser(anchor)
+	for i := anchor.ID + 1; i <= last && len(candidates) < maxSpine; i++ {
 		n := s.g.Nodes[i]
 		var o *order
 		agree, on := true, false
@@ -44,10 +45,10 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 			s.refuse(n, anchor, ApartOrder)
 		case elementwise(n):
 			at[n] = o
-			candidates = append(candidates, n)
+			candidates, last = append(candidates, n), max(last, s.lastUser(n))
 		case n.Op == ir.Reshape || n.Op == ir.Permute:
 			at[n] = &order{o, n}
-			candidates = append(candidates, n)
+			candidates, last = append(candidates, n), max(last, s.lastUser(n))
 		default:
 			s.refuse(n, anchor, ApartBehind)
 		}
@@ -88,6 +89,15 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 		return nil, nil, nil
 	}
 	return tail, nil, spine
+}
+
+// lastUser is the highest ID of what reads n, 0 where nothing does.
+func (s *partition) lastUser(n *ir.Node) int {
+	last := 0
+	for _, u := range s.users[n.ID] {
+		last = max(last, u.ID)
+	}
+	return last
 }
 
 // mayEnd tells whether t can be the last node of the anchor's kernel: a view
@@ -162,7 +172,7 @@ func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set 
 	if len(kept) > maxBeside || slices.ContainsFunc(kept, func(n *ir.Node) bool { return n != anchor && !elementwise(n) }) {
 		return nil, nil
 	}
-	if s.entangled(append(kept, t), set) {
+	if s.entangled(append(kept, t), set, anchor) {
 		return nil, nil
 	}
 	slices.SortFunc(kept, func(a, b *ir.Node) int { return a.ID - b.ID })
@@ -170,14 +180,14 @@ func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set 
 }
 
 // entangled tells whether the members of a product's kernel, which does all of
-// the set, need another kernel that needs one of them: two products may each
-// keep what the other ends with.
-func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool) bool {
+// the set from its anchor on, need another kernel that needs one of them: two
+// products may each keep what the other ends with.
+func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool, anchor *ir.Node) bool {
 	g := &group{}
 	for n := range set {
 		s.group[n.ID] = g
 	}
-	found := s.through(members, g, func(r *ir.Node) bool { return s.group[r.ID] == g })
+	found := s.through(members, g, anchor, func(r *ir.Node) bool { return s.group[r.ID] == g })
 	for n := range set {
 		s.group[n.ID] = nil
 	}

@@ -8,6 +8,7 @@ import (
 
 // group is the roots that one kernel computes.
 type group struct {
+	number  int        // in partition.groups
 	members []*ir.Node // operands first
 	// A group around a reduction has rows: every member has shape full, or
 	// full with axes reduced to 1.
@@ -29,10 +30,10 @@ type group struct {
 	constant bool   // runs once for a set of weights
 }
 
-// joinRows finds the group of a reduction that n can share the rows of.
-func (s *partition) joinRows(n *ir.Node) *group {
-	for i := len(s.groups) - 1; i >= 0; i-- {
-		g := s.groups[i]
+// joinRows finds the group of a reduction, among those near n, that n can share the
+// rows of.
+func (s *partition) joinRows(n *ir.Node, near []*group) *group {
+	for _, g := range near {
 		if !g.rows {
 			continue
 		}
@@ -177,14 +178,14 @@ func (s *partition) rowAligned(n *ir.Node, g *group) bool {
 // parameter and of what it remembers of it is one kernel.
 func elementwise(n *ir.Node) bool { return n.Op.Pointwise() || n.Op == ir.Assign }
 
-// joinPointwise finds a group of elementwise roots with n's loops.
-func (s *partition) joinPointwise(n *ir.Node) *group {
+// joinPointwise finds a group of elementwise roots, among those near n, with n's
+// loops.
+func (s *partition) joinPointwise(n *ir.Node, near []*group) *group {
 	more := map[*ir.Node]bool{}
 	if elementwise(n) {
 		s.operations(n, more)
 	}
-	for i := len(s.groups) - 1; i >= 0; i-- {
-		g := s.groups[i]
+	for _, g := range near {
 		if g.anchor != nil || g.rows {
 			continue
 		}

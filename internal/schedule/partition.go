@@ -26,8 +26,11 @@ type partition struct {
 	refused map[refusal]Apart // nil: nobody asks
 
 	// What cone and buffers found, by ID; see forget.
-	cones [][]*ir.Node
-	reach []map[*ir.Node]bool
+	cones  [][]*ir.Node
+	reach  []map[*ir.Node]bool
+	readBy map[*ir.Node][]*group // by buffer: groups without an anchor that read it
+	// The highest ID, by ID, in any kernel with a member up to that; or itself.
+	highest []int
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
@@ -58,9 +61,13 @@ func (s *partition) run() error {
 // makeGroups forms the kernels anew from the present roots.
 func (s *partition) makeGroups() {
 	s.group, s.taken = make([]*group, len(s.g.Nodes)), make([]bool, len(s.g.Nodes))
-	s.groups = nil
+	s.groups, s.readBy = nil, map[*ir.Node][]*group{}
 	clear(s.refused)
 	s.forget(0)
+	s.highest = make([]int, len(s.g.Nodes))
+	for i := range s.highest {
+		s.highest[i] = i
+	}
 	for _, n := range s.g.Nodes {
 		if !s.root[n.ID] || s.group[n.ID] != nil {
 			continue
@@ -69,15 +76,18 @@ func (s *partition) makeGroups() {
 			s.anchorGroup(n)
 			continue
 		}
-		g := s.joinRows(n)
+		near := s.near(n)
+		g := s.joinRows(n, near)
 		if g == nil {
-			g = s.joinPointwise(n)
+			g = s.joinPointwise(n, near)
 		}
 		if g != nil {
 			g.members = append(g.members, n)
+			s.noteBuffers(n, g)
 			s.operations(n, g.ops)
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
+			s.spans(g)
 			continue
 		}
 		g = &group{members: []*ir.Node{n}, full: n.Shape, ops: map[*ir.Node]bool{}, origin: s.origin[n.ID]}
@@ -86,14 +96,17 @@ func (s *partition) makeGroups() {
 			g.rows, g.full, g.axes, g.split = true, n.In[0].Shape, n.Attr.Axes, s.splits(n)
 		}
 		s.add(g)
+		s.noteBuffers(n, g)
 	}
 }
 
 func (s *partition) add(g *group) {
+	g.number = len(s.groups)
 	s.groups = append(s.groups, g)
 	for _, n := range g.members {
 		s.group[n.ID] = g
 	}
+	s.spans(g)
 }
 
 // anchorGroup makes the kernel of an anchor and what it absorbs behind it.
