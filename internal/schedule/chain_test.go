@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -64,6 +65,42 @@ func TestLongChainOfRows(t *testing.T) {
 	}
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestManyAssignments schedules a kernel that writes as many variables in place as
+// one may.
+func TestManyAssignments(t *testing.T) {
+	b := ir.NewBuilder(nil)
+	typ := ir.Type{DType: ir.F32, Shape: ir.Static(8, 8)}
+	x, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: "x", Type: typ})
+	var outs []*ir.Node
+	for i := range 240 {
+		var v, y *ir.Node
+		if err == nil {
+			v, err = b.AddLeaf(ir.Leaf{Kind: ir.Variable, Name: fmt.Sprint("v", i), Storage: new(int), Type: typ})
+		}
+		if err == nil {
+			y, err = b.Add(ir.Add, ir.Attr{}, v, x)
+		}
+		if err == nil {
+			y, err = b.Add(ir.Assign, ir.Attr{Leaf: v.Attr.Leaf}, v, y)
+		}
+		outs = append(outs, y)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := b.Finish(outs...)
+	var p *Plan
+	timetest.BusyWithin(t, 500*time.Millisecond, "scheduling", func() { p, err = Build(g, Options{}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, leaf := range p.InPlace {
+		if leaf < 0 {
+			t.Errorf("variable %d is not written in place", i)
+		}
 	}
 }
 

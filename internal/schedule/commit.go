@@ -292,20 +292,22 @@ func storesInOrder(k *loop.Kernel, pairs [][2]int) (*loop.Kernel, bool) {
 		first--
 	}
 	left := slices.Clone(body[first:])
+	from := map[int]int{} // by the param where a new value goes
+	for _, p := range pairs {
+		from[p[1]] = p[0]
+	}
+	readers := storesThatRead(left)
+	done := map[loop.Stmt]bool{}
 	var sorted []loop.Stmt
 	for len(left) > 0 {
 		next := slices.IndexFunc(left, func(s loop.Stmt) bool {
-			from := -1
-			for _, p := range pairs {
-				if p[1] == s.(*loop.Store).Param {
-					from = p[0]
-				}
-			}
-			return from < 0 || !slices.ContainsFunc(left, func(o loop.Stmt) bool { return o != s && reads(o, from) })
+			old, ok := from[s.(*loop.Store).Param]
+			return !ok || !slices.ContainsFunc(readers[old], func(o loop.Stmt) bool { return o != s && !done[o] })
 		})
 		if next < 0 {
 			return nil, false
 		}
+		done[left[next]] = true
 		sorted = append(sorted, left[next])
 		left = slices.Delete(left, next, next+1)
 	}
@@ -317,15 +319,22 @@ func storesInOrder(k *loop.Kernel, pairs [][2]int) (*loop.Kernel, bool) {
 	if slices.Equal(sorted, body[first:]) {
 		return k, true
 	}
-	done := *k
-	done.Body = replaceBody(k.Body, body, slices.Concat(body[:first], sorted))
-	return &done, true
+	other := *k
+	other.Body = replaceBody(k.Body, body, slices.Concat(body[:first], sorted))
+	return &other, true
 }
 
-func reads(s loop.Stmt, param int) bool {
-	found := false
-	eachExpr(s, func(e *loop.Expr) { found = found || e.Kind == loop.KindLoad && e.Param == param })
-	return found
+// storesThatRead are the statements that load from each param.
+func storesThatRead(body []loop.Stmt) map[int][]loop.Stmt {
+	all := map[int][]loop.Stmt{}
+	for _, s := range body {
+		eachExpr(s, func(e *loop.Expr) {
+			if e.Kind == loop.KindLoad && !slices.Contains(all[e.Param], s) {
+				all[e.Param] = append(all[e.Param], s)
+			}
+		})
+	}
+	return all
 }
 
 // replaceBody copies the loops around one list of statements, with another in
