@@ -25,6 +25,7 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 	t.addedIDs = make(map[string]int32, len(tokens))
 	t.special = make(map[int32]bool)
 	limit := len(t.tokens) + len(tokens) + maxIDGap
+	next, end := newID(t.model), len(t.tokens)
 	for i := range tokens {
 		token := &tokens[i]
 		if token.Content == "" {
@@ -38,6 +39,9 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 		}
 		if err := t.setToken(token.ID, token.Content, limit); err != nil {
 			return fmt.Errorf("added token %.40q: %w", token.Content, err)
+		}
+		if want := next(token.Content); token.ID != want && int(token.ID) >= end {
+			return fmt.Errorf("added token %.40q: its id is %d, but %d where tokens are numbered one after the other", token.Content, token.ID, want)
 		}
 		t.addedIDs[token.Content] = token.ID
 		if token.Special {
@@ -55,6 +59,27 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 	t.raw.build()
 	t.normalized.build()
 	return nil
+}
+
+// newID gives added tokens, in the order of the file, the ids that they have in
+// the reference implementation, which does not look at those of the file: a token
+// that the model lacks comes behind the others.
+func newID(m model) func(content string) int32 {
+	size := int32(0)
+	for _, token := range m.vocabulary() {
+		if token != "" {
+			size++
+		}
+	}
+	largest := int32(-1) // of the added tokens
+	return func(content string) int32 {
+		id, ok := m.id(content)
+		if !ok {
+			id = max(size, largest+1)
+		}
+		largest = max(largest, id)
+		return id
+	}
 }
 
 // setToken puts an added token, of an id below limit, into the table by id.

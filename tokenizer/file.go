@@ -33,6 +33,10 @@ func parse(data []byte) (*Tokenizer, error) {
 		}
 		raw := []byte(text)
 		switch key {
+		case "version":
+			if text != `"1.0"` {
+				err = errors.New("only 1.0 is known")
+			}
 		case "added_tokens":
 			err = json.Unmarshal(raw, &added)
 		case "normalizer":

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 )
 
 // Regular expressions of the file are written for Oniguruma in Ruby's syntax.
@@ -66,6 +67,29 @@ func checkRepeats(pattern string) error {
 	if n := instructions(tree); n > maxInstructions {
 		return fmt.Errorf("its repetitions make it %d instructions long, more than %d", n, maxInstructions)
 	}
+	return checkFolds(tree)
+}
+
+// ligatures are what Oniguruma takes, whatever their case, for one character
+// too: ß and those of U+FB00 to U+FB06.
+var ligatures = []string{"ss", "ff", "fi", "fl", "st"}
+
+// checkFolds refuses letters of either case that are not as many in the other,
+// which package regexp does not know.
+func checkFolds(re *syntax.Regexp) error {
+	if re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 {
+		text := strings.ToLower(string(re.Rune))
+		for _, l := range ligatures {
+			if strings.Contains(text, l) {
+				return fmt.Errorf("%q in either case, which is one character too", l)
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if err := checkFolds(sub); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -90,6 +114,9 @@ var atMost = regexp.MustCompile(`^\{,\d+\}`)
 
 // translateRegex writes a pattern as package regexp reads it.
 func translateRegex(pattern string) (string, error) {
+	if strings.Contains(pattern, "(?i") && strings.ContainsFunc(pattern, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return "", errors.New("letters beyond ASCII in either case")
+	}
 	var b strings.Builder
 	brackets := 0 // how many sets the position is within
 	for i := 0; i < len(pattern); i++ {

@@ -271,6 +271,9 @@ func TestBadFiles(t *testing.T) {
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `[[:alpha:]]`}}, "POSIX"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `[a\S]`}}, "within a set"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `x(?i)a|b`}}, "at the start"},
+		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `a(?i:less|x)`}}, "one character"},
+		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `(?i:[à-ÿ])`}}, "beyond ASCII"},
+		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `less|(?i:'s|'ll|[sdmt])`}}, ""},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "Isolated", "pattern": object{"Regex": `a\`}}, "backslash"},
 		{"pre_tokenizer", object{"type": "Split", "behavior": "isolated", "pattern": object{"String": "x"}}, "not known"},
 		{"pre_tokenizer", object{"type": "Split", "pattern": object{"String": "x"}}, "behavior is missing"},
@@ -304,6 +307,9 @@ func TestBadFiles(t *testing.T) {
 		{"added_tokens", []object{{"id": 2000000000, "content": "new"}}, "out of range"},
 		{"added_tokens", []object{{"id": -1, "content": "new"}}, "out of range"},
 		{"added_tokens", []object{{"id": 10, "content": "new"}, {"id": 11, "content": "new"}}, "twice"},
+		{"added_tokens", []object{{"id": 10, "content": "new"}, {"id": 11, "content": "more"}}, ""},
+		{"added_tokens", []object{{"id": 10, "content": "new"}, {"id": 12, "content": "more"}}, "its id is 12, but 11"},
+		{"version", "2.0", "version: only 1.0"},
 	} {
 		file := small()
 		file[c.part] = c.value
