@@ -104,7 +104,7 @@ func readUntyped(s *source, architecture string) (bool, error) {
 		Inputs []string `json:"model_input_names"`
 		Class  *string  `json:"tokenizer_class"`
 	}
-	if _, err := s.config("tokenizer_config.json", &t); err != nil {
+	if _, err := s.config(tokenizerConfig, &t); err != nil {
 		return false, err
 	}
 	switch {

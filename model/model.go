@@ -122,20 +122,6 @@ func (e *Encoder) readAround(s *source, h *header) error {
 	return err
 }
 
-func readTokenizer(s *source, vocab int) (*tokenizer.Tokenizer, error) {
-	t, err := tokenizer.Load(s.fsys, "tokenizer.json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("model: %s: %w", s.name, err)
-	}
-	if t.VocabSize() > vocab {
-		return nil, fmt.Errorf("model: %s: the tokenizer has ids up to %d, config.json a vocab_size of %d: they do not belong together", s.path("tokenizer.json"), t.VocabSize()-1, vocab)
-	}
-	return t, nil
-}
-
 // Width is the length of an embedding; 0 for the zero Encoder.
 func (e *Encoder) Width() int {
 	if e == nil || e.net == nil {

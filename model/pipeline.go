@@ -186,7 +186,6 @@ func (s *source) input() (name string, c inputConfig, err error) {
 // sentence_bert_config.json says, else tokenizer_config.json, and never more
 // than the network has positions for.
 func readMaxTokens(s *source, most int) (int, error) {
-	const tokenizers = "tokenizer_config.json"
 	name, c, err := s.input()
 	if err != nil {
 		return 0, err
@@ -197,11 +196,11 @@ func readMaxTokens(s *source, most int) (int, error) {
 	var t struct {
 		Max *float64 `json:"model_max_length"` // 1e30 for no limit
 	}
-	if _, err := s.config(tokenizers, &t); err != nil {
+	if _, err := s.config(tokenizerConfig, &t); err != nil {
 		return 0, err
 	}
 	if t.Max != nil {
-		return checkMax(s.path(tokenizers), "model_max_length", *t.Max, most)
+		return checkMax(s.path(tokenizerConfig), "model_max_length", *t.Max, most)
 	}
 	return most, nil
 }

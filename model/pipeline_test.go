@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -69,6 +70,30 @@ func TestUntyped(t *testing.T) {
 		}
 		if got, err := readUntyped(&source{name: "model", fsys: files}, c.architecture); err != nil || got != c.want {
 			t.Errorf("%s %s: %v, %v; want %v", c.architecture, c.tokenizer, got, err, c.want)
+		}
+	}
+}
+
+// What tokenizer_config.json makes another of tokenizer.json is refused: the
+// reference implementation goes by the former.
+func TestTokenizerFilesAgree(t *testing.T) {
+	const lower, cased = `{"type":"BertNormalizer","lowercase":true}`, `{"type":"BertNormalizer","lowercase":false,"strip_accents":true}`
+	for _, c := range []struct{ normalizer, truncation, config, want string }{
+		{lower, "null", "", ""}, {lower, "null", `{"do_lower_case":true,"strip_accents":null,"tokenize_chinese_chars":true,"truncation_side":"right"}`, ""},
+		{lower, "null", `{"do_lower_case":false}`, "do_lower_case is false, but true"}, {lower, "null", `{"do_lower_case":false,"tokenizer_class":"DistilBertTokenizerFast"}`, "do_lower_case"},
+		{lower, "null", `{"do_lower_case":false,"tokenizer_class":"PreTrainedTokenizerFast"}`, ""}, {`{"type":"NFC"}`, "null", `{"do_lower_case":true}`, ""},
+		{lower, "null", `{"strip_accents":false}`, "strip_accents"}, {lower, "null", `{"strip_accents":true}`, ""}, {cased, "null", `{"strip_accents":true,"do_lower_case":false}`, ""},
+		{lower, "null", `{"tokenize_chinese_chars":false}`, "tokenize_chinese_chars"}, {cased, "null", `{"do_lower_case":true}`, "do_lower_case is true, but false"},
+		{lower, "null", `{"truncation_side":"left"}`, "truncation_side"}, {"null", `{"direction":"Left","max_length":4}`, "", "direction Left"},
+		{"null", `{"direction":"Left"}`, `{"truncation_side":"right"}`, ""}, {"null", `{"direction":"Right"}`, "", ""},
+	} {
+		files := fstest.MapFS{tokenizerFile: {Data: []byte(`{"truncation":` + c.truncation + `,"normalizer":` + c.normalizer + `,"model":{"type":"WordPiece","vocab":{"[UNK]":0}}}`)}}
+		if c.config != "" {
+			files[tokenizerConfig] = &fstest.MapFile{Data: []byte(c.config)}
+		}
+		_, err := readTokenizer(&source{name: "model", fsys: files}, 1)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %s, %s: %v, want %q", c.normalizer, c.truncation, c.config, err, c.want)
 		}
 	}
 }
