@@ -1,7 +1,6 @@
 package textfiles
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,7 +31,7 @@ func GlobalExcludes(env func(string) string) string {
 		files = append(files, filepath.Join(config, "git", "config"))
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := readRegular(file)
 		if err != nil {
 			continue
 		}

@@ -16,10 +16,14 @@ const sniffed = 8 << 10
 // maxNamed bounds the text of files that are read whatever their size.
 const maxNamed = 1 << 30
 
-// Open opens a file; stdin stands for Stdin.
+// Open opens a file; stdin stands for Stdin. A pipe that has taken the place of a
+// regular file since that was listed is an error: it would be waited for.
 func (f File) Open(stdin io.Reader) (io.ReadCloser, error) {
-	if f.Path == Stdin {
+	switch {
+	case f.Path == Stdin:
 		return io.NopCloser(stdin), nil
+	case f.Info != nil && f.Info.Mode().IsRegular():
+		return openRegular(f.Path)
 	}
 	return os.Open(f.Path)
 }

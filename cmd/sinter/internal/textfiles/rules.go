@@ -139,6 +139,16 @@ func openRegular(name string) (*os.File, error) {
 	return os.Open(name)
 }
 
+// readRegular reads what openRegular opens.
+func readRegular(name string) ([]byte, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
 // file reads a file of rules. That there is none is no error.
 func (rr ruleReader) file(name string) patterns {
 	f, err := openRegular(name)
