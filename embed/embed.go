@@ -270,10 +270,15 @@ func (e *Encoder) Tokens(text string, max int) []int32 {
 
 func (e *Encoder) tokens(text string, max int) []int32 {
 	if e.model.LowerCase {
-		// The one letter whose small form is two runes.
-		text = strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307"))
+		text = lowerCase(text)
 	}
 	return e.model.Tokenizer.EncodeMax(text, max).IDs
+}
+
+// lowerCase is a text in lower case, as tokenizers make it: of one letter the small
+// form is two runes.
+func lowerCase(text string) string {
+	return strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307"))
 }
 
 // EncodeIDs embeds texts given as token ids, special tokens included. The mean

@@ -27,7 +27,7 @@ var (
 )
 
 // NewReranker reads a cross-encoder and compiles it. Prompts and Dim are not
-// among its options.
+// among its options; where the model names a default prompt it stands before each query.
 func NewReranker(ctx context.Context, o Options) (*Reranker, error) {
 	if ctx == nil {
 		return nil, errNilContext
@@ -116,8 +116,16 @@ func (r *Reranker) Scores(ctx context.Context, query string, texts []string) ([]
 		return nil, errClosedReranker
 	}
 	pairs := make([]pair, len(texts))
+	query = r.model.Prompt + query
+	if r.model.LowerCase {
+		query = lowerCase(query)
+	}
 	err := parallel(ctx, len(texts), func(i int) {
-		e := r.model.Tokenizer.EncodePairMax(query, texts[i], r.model.MaxTokens)
+		text := texts[i]
+		if r.model.LowerCase {
+			text = lowerCase(text)
+		}
+		e := r.model.Tokenizer.EncodePairMax(query, text, r.model.MaxTokens)
 		pairs[i] = pair{e.IDs, e.TypeIDs}
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,31 @@ func TestPairsWithoutTokens(t *testing.T) {
 	}
 	if scores, err := r.Scores(t.Context(), "q", []string{"a", ""}); err != nil || len(scores) != 2 {
 		t.Errorf("a query alone: %v, %v", scores, err)
+	}
+}
+
+// Pairs are read as the model wants texts: in lower case, its default prompt before
+// the query.
+func TestPairsAsTheModelWants(t *testing.T) {
+	scores := func(folder modeltest.Folder, query string, texts ...string) []float32 {
+		t.Helper()
+		r, err := NewReranker(t.Context(), Options{FS: mapFS(folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		all, err := r.Scores(t.Context(), query, texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	plain := tinyCross(t)
+	want := scores(plain, "p q a", "b c", "d")
+	folder := plain.With("config_sentence_transformers.json", []byte(`{"prompts":{"x":"P q "},"default_prompt_name":"x"}`))
+	folder["sentence_bert_config.json"] = []byte(`{"do_lower_case":true}`)
+	folder["tokenizer.json"] = bytes.Replace(folder["tokenizer.json"], []byte(`"strip_accents":null,"lowercase":true`), []byte(`"strip_accents":false,"lowercase":false`), 1)
+	if got := scores(folder, "A", "B c", "D"); !slices.Equal(got, want) {
+		t.Errorf("scores %v, want %v", got, want)
 	}
 }

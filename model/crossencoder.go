@@ -21,6 +21,10 @@ type CrossEncoder struct {
 	// Sigmoid tells whether scores are between 0 and 1; else they are what the
 	// network gives, of any size.
 	Sigmoid bool
+	// Prompt stands before each query; "" is none. LowerCase tells that both texts
+	// are to be put in lower case before they are tokenized.
+	Prompt    string
+	LowerCase bool
 
 	net     network
 	untyped bool // the tokenizer gives the network no type ids
@@ -77,6 +81,9 @@ func (c *CrossEncoder) readAround(s *source) error {
 	if err := c.readActivation(s, h); err != nil {
 		return err
 	}
+	if err := c.readTexts(s); err != nil {
+		return err
+	}
 	if err := checkAlone(s); err != nil {
 		return err
 	}
@@ -88,6 +95,22 @@ func (c *CrossEncoder) readAround(s *source) error {
 		return err
 	}
 	c.Tokenizer, err = readTokenizer(s, d.vocab)
+	return err
+}
+
+// readTexts finds what is done to texts before they are tokenized.
+func (c *CrossEncoder) readTexts(s *source) error {
+	var own settings
+	if _, err := s.config(settingsFile, &own); err != nil {
+		return err
+	}
+	name, err := own.defaultPrompt(s)
+	if err != nil {
+		return err
+	}
+	c.Prompt = own.Prompts[name]
+	_, in, err := s.input()
+	c.LowerCase = in.LowerCase
 	return err
 }
 

@@ -40,11 +40,9 @@ func (e *Encoder) readSettings(s *source) error {
 	if len(e.Prompts) == 0 {
 		e.Prompts = s.knownPrompts()
 	}
-	if c.Default != nil && *c.Default != "" {
-		if _, ok := c.Prompts[*c.Default]; !ok {
-			return fmt.Errorf("model: %s: default_prompt_name %.80q is not among the prompts", s.path(settingsFile), *c.Default)
-		}
-		e.DefaultPrompt = *c.Default
+	var err error
+	if e.DefaultPrompt, err = c.defaultPrompt(s); err != nil {
+		return err
 	}
 	if c.Similarity != nil {
 		e.Similarity = *c.Similarity
@@ -55,6 +53,17 @@ func (e *Encoder) readSettings(s *source) error {
 		}
 	}
 	return nil
+}
+
+// defaultPrompt is the name of a prompt, "" where none is named.
+func (c *settings) defaultPrompt(s *source) (string, error) {
+	if c.Default == nil || *c.Default == "" {
+		return "", nil
+	}
+	if _, ok := c.Prompts[*c.Default]; !ok {
+		return "", fmt.Errorf("model: %s: default_prompt_name %.80q is not among the prompts", s.path(settingsFile), *c.Default)
+	}
+	return *c.Default, nil
 }
 
 // QueryPrompt is what stands before a text that others are searched for by;
