@@ -109,7 +109,7 @@ func (c *CrossEncoder) readTexts(s *source) error {
 		return err
 	}
 	c.Prompt = own.Prompts[name]
-	_, in, err := s.input()
+	in, err := s.readInput(scoring)
 	c.LowerCase = in.LowerCase
 	return err
 }

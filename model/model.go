@@ -109,7 +109,7 @@ func (e *Encoder) readAround(s *source, h *header) error {
 	if err := e.readSettings(s); err != nil {
 		return err
 	}
-	_, c, err := s.input()
+	c, err := s.readInput(encoding)
 	if err != nil {
 		return err
 	}

@@ -161,27 +161,6 @@ func (s *source) checkSentence(folder string) error {
 	return nil
 }
 
-// inputConfig is sentence_bert_config.json.
-type inputConfig struct {
-	Max       *float64 `json:"max_seq_length"`
-	LowerCase bool     `json:"do_lower_case"`
-}
-
-// inputFiles are the names of that file, of which the first that is there
-// counts: the first versions of sentence-transformers had one for each
-// architecture.
-var inputFiles = []string{"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"}
-
-// input reads it, and gives its name.
-func (s *source) input() (name string, c inputConfig, err error) {
-	for _, name = range inputFiles {
-		if ok, err := s.config(name, &c); ok || err != nil {
-			return name, c, err
-		}
-	}
-	return name, c, nil
-}
-
 // readMaxTokens finds the length that texts are cut to: what
 // sentence_bert_config.json says, else tokenizer_config.json, and never more
 // than the network has positions for.
