@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,20 @@ func killInThirdNet(t *testing.T, dir string) {
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Without --out a run that ends early leaves nothing behind.
+func TestTrainDigitsKeepsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var errs bytes.Buffer
+	read, write := io.Pipe()
+	_ = read.Close()
+	if status := run(t.Context(), []string{"train", "digits", "--epochs", "1", "--json"}, nil, write, &errs, environment{}.get); status != statusDone || errs.Len() > 0 {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

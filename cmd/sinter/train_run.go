@@ -95,8 +95,10 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 	if err != nil {
 		return nil, err
 	}
+	folder := o.Checkpoints.Dir
+	o.Checkpoints = train.Checkpoints{} // without --out nothing is kept
 	if t.flags.out != "" {
-		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(o.Checkpoints.Dir, "checkpoints"+part)), Every: t.flags.every, Resume: t.flags.resume, Settings: t.flags.settings(t.settings.dtype)}
+		o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.flags.out, cmp.Or(folder, "checkpoints"+part)), Every: t.flags.every, Resume: t.flags.resume, Settings: t.flags.settings(t.settings.dtype)}
 		if t.data != "" {
 			o.Checkpoints.Settings["data"] = t.data
 		}
