@@ -22,6 +22,7 @@ const (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	cobraOut       *rememberingWriter      // stdout, for help and the like
 	env            func(key string) string // "" where a variable is not set
 	flags          flags
 	config         config            // the configuration file
@@ -37,7 +38,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := a.root()
 	root.SetArgs(slices.Concat([]string{}, args)) // not nil, for which cobra takes the process's own
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = a.cobraOut.err
+	}
 	return a.report(ctx, cmd, err)
+}
+
+// rememberingWriter keeps the first error, as cobra looks at none when it prints.
+type rememberingWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *rememberingWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // report tells of an error in the way its kind asks for.
@@ -89,7 +107,8 @@ searches text by meaning, embeds it, and shows what the compiler does.`,
 	root.AddCommand(a.configCommand(), a.versionCommand(), a.manCommand(), a.probeCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
+	a.cobraOut = &rememberingWriter{Writer: a.stdout}
+	root.SetOut(a.cobraOut)
 	root.SetErr(a.stderr)
 	root.InitDefaultCompletionCmd() // keeps the output that it finds
 	registerCompletions(root)

@@ -113,6 +113,7 @@ func TestStatusEmbed(t *testing.T) {
 		{"jsonl and arguments", nil, "", []string{"embed", "--model", model, "--jsonl", "x"}, 2, "--jsonl"},
 		{"no JSON", nil, "\"a\"\nb\n", []string{"embed", "--model", model, "--jsonl"}, 1, "line 2: not a JSON string"},
 		{"null is no text", nil, "null\n", []string{"embed", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
+		{"JSON is UTF-8", nil, "\"a\xffb\"\n", []string{"tokenize", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
 		{"a broken JSON string", nil, "\"a\n", []string{"tokenize", "--model", model, "--jsonl"}, 1, "line 1: not a JSON string"},
 		{"invalid UTF-8", nil, "", []string{"embed", "--model", model, "caf\xe9"}, 0, "text 0"},
 		{"invalid UTF-8, quiet", nil, "", []string{"embed", "--quiet", "--model", model, "caf\xe9"}, 0, ""},

@@ -98,6 +98,9 @@ func (s textSource) parse(line []byte) (string, error) {
 	if len(line) == 0 || line[0] != '"' { // null would be taken for an empty text
 		return "", errors.New("not a JSON string")
 	}
+	if !utf8.Valid(line) { // which would be replaced, and nobody told
+		return "", errors.New("not a JSON string: not valid UTF-8")
+	}
 	var text string
 	if err := json.Unmarshal(line, &text); err != nil {
 		return "", fmt.Errorf("not a JSON string: %w", err)
