@@ -42,7 +42,9 @@ names of flags, those of one command in a table of its name:
   top = 20
   glob = ["!vendor/"]
   [bench.gemm]
-  draw = 5`,
+  draw = 5
+
+Settings that cannot be together with a flag of the command line are left alone.`,
 		Example: `  sinter config
   sinter config search --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -77,6 +77,47 @@ func TestConfigUsed(t *testing.T) {
 	}
 }
 
+// A setting of the file never makes a command line wrong: the flag goes before it.
+func TestConfigExcluded(t *testing.T) {
+	dir := t.TempDir()
+	texts := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(texts, []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := tiny(t, nil)
+	png := filepath.Join(dir, "x.png")
+	for text, args := range map[string][]string{
+		"[search]\ntop = 5\nrank = 'words'\nmin-score = 0.1\ncontext = 1\nrerank = true": {"search", "--files", dir},
+		"[search]\ncontext = 1":                {"search", "-l", "a", texts},
+		"json = true\n[search]\ncontext = 1":   {"search", "--vimgrep", "a", texts},
+		"[search]\nfiles-with-matches = true":  {"search", "-C", "1", "a", texts},
+		"[search]\nindex = '/'":                {"search", "--no-index", "a", texts},
+		"[search]\nno-index = true":            {"search", "--index", t.TempDir(), "a", texts},
+		"[search]\nvimgrep = true":             {"search", "--json", "a", texts},
+		"[embed]\nformat = 'npy'":              {"embed", "--json", "a"},
+		"json = true":                          {"embed", "--format", "npy", "a"},
+		"json = true\n[similarity]\ndedup = 1": {"similarity", "--png", png, texts},
+		"[similarity]\npng = '/x.png'":         {"similarity", "--dedup", "1", texts},
+		"model = 'nowhere'\njson = true":       {"graph", "--dot", model},
+		"[graph]\nhtml = '/x.html'":            {"graph", "--stage", "trace", model},
+	} {
+		if args[0] != "graph" {
+			args = append(args, "--model", model)
+		}
+		env := environment{"SINTER_CONFIG": configFile(t, text)}
+		if status, stdout, stderr := runCommand(t, env, "", args...); status != 0 || stdout == "" && args[1] != "--png" {
+			t.Errorf("%q and %v: status %d, %s", text, args, status, stderr)
+		}
+	}
+	env := environment{"SINTER_CONFIG": configFile(t, "json = true\n[embed]\nformat = 'npy'")}
+	if status, _, stderr := runCommand(t, env, "", "embed", "--model", model, "a"); status != statusUsage {
+		t.Errorf("two settings that cannot be together: status %d, %s", status, stderr)
+	}
+	if status, _, stderr := runCommand(t, nil, "", "graph", ""); status != statusUsage || !strings.Contains(stderr, "the model is empty") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
+
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"threads = 1\nthread = 2":    `config.toml:2: no setting "thread": settings are the names of flags`,

@@ -42,11 +42,8 @@ cuda, hip and metal 8192. On the cpu they keep that. Vectors are the same.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if a.settings.model != "" && a.settings.model != args[0] {
-					return usagef("a model as argument and another by --model: give one")
-				}
-				a.settings.model = args[0]
+			if err := a.modelArgument(args); err != nil {
+				return err
 			}
 			if f.most < 1 || !(f.budget > 0) || f.budget > math.MaxInt32 {
 				return usagef("--most %d --budget %v: use more than 0, and at most %d seconds", f.most, f.budget, math.MaxInt32)

@@ -66,11 +66,8 @@ them, kernels and why they are apart, memory, loops and machine code; with
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if a.settings.model != "" && a.settings.model != args[0] {
-					return usagef("a model as argument and another by --model: give one")
-				}
-				a.settings.model = args[0]
+			if err := a.modelArgument(args); err != nil {
+				return err
 			}
 			f.run.given = cmd.Flags().Changed("tokens")
 			if err := checkEmpty(cmd.Flags(), "the name of a file", "html", "timeline"); err != nil {

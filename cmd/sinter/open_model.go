@@ -25,6 +25,21 @@ func (a *app) modelFS() (fs.FS, error) {
 	return hub.Folder(dir), nil
 }
 
+// modelArgument takes the model of a command that may have it as its argument, which
+// goes before that of the configuration file.
+func (a *app) modelArgument(args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case args[0] == "":
+		return usagef("the model is empty: give a folder, a file, or a name in the hub cache")
+	case a.origins["model"] == fromFlag && a.settings.model != args[0]:
+		return usagef("a model as argument and another by --model: give one")
+	}
+	a.settings.model = args[0]
+	return nil
+}
+
 // modelName is what output calls the model.
 func (a *app) modelName() string {
 	if a.settings.model == "" {

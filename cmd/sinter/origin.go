@@ -27,6 +27,38 @@ func (o origin) String() string {
 	return [...]string{"default", "file", "environment", "flag"}[o]
 }
 
+// excluded are the settings of the file that are left alone where the command line
+// has a flag, or one of that value, that they cannot be together with.
+var excluded = map[string][]string{
+	"context":            {"files-with-matches", "vimgrep"},
+	"dedup":              {"npy", "png"},
+	"dot":                {"html", "json", "profile", "stage"},
+	"files":              {"context", "files-with-matches", "min-score", "rank", "rerank", "rerank-model", "top", "vimgrep"},
+	"files-with-matches": {"context", "vimgrep"},
+	"format=npy":         {"json"},
+	"html":               {"dot", "json", "stage"},
+	"index":              {"no-index"},
+	"json":               {"dot", "format", "html", "npy", "null", "png", "vimgrep"},
+	"net=transformer":    {"hidden"},
+	"no-index":           {"index"},
+	"npy":                {"dedup", "json"},
+	"null":               {"json", "vimgrep"},
+	"png":                {"dedup", "json"},
+	"profile":            {"dot", "stage"},
+	"stage":              {"dot", "html", "profile"},
+	"vimgrep":            {"context", "files-with-matches", "json", "null"},
+}
+
+// excludedBy lists what the flags given exclude.
+func excludedBy(given *pflag.FlagSet) (names []string) {
+	given.Visit(func(f *pflag.Flag) {
+		if f.Value.String() != "false" {
+			names = append(append(names, excluded[f.Name]...), excluded[f.Name+"="+f.Value.String()]...)
+		}
+	})
+	return names
+}
+
 // fillFlags gives the flags that were not on the command line the values of
 // their variables, else of the configuration file. Afterwards they count as
 // given.
@@ -36,6 +68,7 @@ func (a *app) fillFlags(cmd *cobra.Command) error {
 		return err
 	}
 	a.config, a.origins = c, map[string]origin{}
+	leave := excludedBy(cmd.Flags())
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
 		case err != nil:
@@ -44,6 +77,7 @@ func (a *app) fillFlags(cmd *cobra.Command) error {
 		case variables[f.Name] != "" && a.env(variables[f.Name]) != "":
 			a.origins[f.Name] = fromEnvironment
 			err = a.fill(cmd, f, []string{a.env(variables[f.Name])})
+		case slices.Contains(leave, f.Name):
 		default:
 			if texts, ok := c.of(cmd, f); ok {
 				a.origins[f.Name] = fromFile

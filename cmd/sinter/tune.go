@@ -48,11 +48,8 @@ is kept. The cpu is not tuned: it chooses by a model of the processor.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if a.settings.model != "" && a.settings.model != args[0] {
-					return usagef("a model as argument and another by --model: give one")
-				}
-				a.settings.model = args[0]
+			if err := a.modelArgument(args); err != nil {
+				return err
 			}
 			f.run.given = cmd.Flags().Changed("tokens")
 			return a.tune(cmd.Context(), f)
