@@ -118,6 +118,7 @@ func (a *app) trainChars(ctx context.Context, f *taskFlags, file, from string, o
 
 // sample shows what the net writes by now.
 func (t *trainRun) sample(step int, text string) error {
+	t.progress.end()
 	if t.settings.json {
 		if err := t.out.json.Encode(map[string]any{"step": step, "sample": text}); err != nil {
 			return err

@@ -107,6 +107,7 @@ func (t *trainRun) digitsRunner(folder string, which map[string]any, says string
 			if !e.EpochEnd {
 				return t.report(e)
 			}
+			t.progress.end()
 			if t.settings.json {
 				line := jsonLine(e)
 				maps.Copy(line, which)
@@ -114,7 +115,6 @@ func (t *trainRun) digitsRunner(folder string, which map[string]any, says string
 					return err
 				}
 			} else if e.Epoch+1 == o.Epochs {
-				t.progress.end()
 				fmt.Fprintf(t.out, "%s: loss %.3f after %d epochs\n", says, e.Loss, o.Epochs)
 			}
 			return t.out.Flush()

@@ -180,16 +180,16 @@ func (t *trainRun) report(e train.Event) error {
 	if e.EpochEnd != t.byEpoch && e.Scores == nil {
 		return nil
 	}
+	if !t.settings.json && !t.byEpoch && e.Step%t.every > 0 && e.Scores == nil {
+		return nil
+	}
+	t.progress.end() // a line and the bar may share a terminal
 	if t.settings.json {
 		if err := t.out.json.Encode(jsonLine(e)); err != nil {
 			return err
 		}
 		return t.out.Flush()
 	}
-	if !t.byEpoch && e.Step%t.every > 0 && e.Scores == nil {
-		return nil
-	}
-	t.progress.end() // a line and the bar may share a terminal
 	fmt.Fprintln(t.out, textLine(e))
 	return t.out.Flush()
 }

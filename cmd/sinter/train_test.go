@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -192,5 +195,17 @@ func TestTrainRefuses(t *testing.T) {
 		if status != statusUsage || !strings.Contains(errs, c.say) || out != "" {
 			t.Errorf("train %q: status %d, %q, want %q", c.args, status, errs, c.say)
 		}
+	}
+}
+
+// A bar is taken away before a line of JSON, as both may go to one terminal.
+func TestTrainClearsBar(t *testing.T) {
+	var b bytes.Buffer
+	r := &trainRun{app: &app{settings: settings{json: true}}, out: newLines(&b), progress: &progress{w: &b, width: 3, drawn: time.Now()}}
+	if err := errors.Join(r.report(train.Event{Step: 1}), r.sample(1, "x")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(b.String(), "\r   \r{") {
+		t.Errorf("%q", b.String())
 	}
 }
