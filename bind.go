@@ -84,10 +84,13 @@ func (p *Program) checkSizes(env ir.Env, leaves []*storage, from map[string]stri
 			}
 			if got := leaves[i].sizes[axis]; got != want {
 				why := ""
-				for _, s := range d.Symbols() {
+				for i, s := range d.Symbols() {
+					if i == 0 {
+						why = fmt.Sprintf(": %v", d)
+					}
 					why += ", " + from[s.Name]
 				}
-				return fmt.Errorf("input %q, axis %d is %d, want %d: %v%s", l.Name, axis, got, want, d, why)
+				return fmt.Errorf("input %q, axis %d is %d, want %d%s", l.Name, axis, got, want, why)
 			}
 		}
 	}
@@ -135,7 +138,11 @@ func (p *Program) checkOffsets(ctx context.Context, leaves []*storage, env ir.En
 		}
 		err = leaves[u.leaf].read(ctx, func(b []byte) error { return checkOffsets(b, rows) })
 		if err != nil {
-			return fmt.Errorf("offsets %q: %w", p.leaves[u.leaf].Name, err)
+			name := ""
+			if n := p.leaves[u.leaf].Name; n != "" {
+				name = fmt.Sprintf(" %q", n)
+			}
+			return fmt.Errorf("offsets%s: %w", name, err)
 		}
 	}
 	return nil

@@ -27,6 +27,9 @@ func Iota(dt DType, axis int, shape ...Dim) Tensor {
 	if err := checkSymbols(shape); err != nil {
 		return fail(err)
 	}
+	if err := checkDType(dt); err != nil {
+		return fail(err)
+	}
 	if axis < 0 {
 		axis += len(shape)
 	}

@@ -1,6 +1,10 @@
 package sinter
 
-import "github.com/sinterml/sinter/internal/ir"
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // DType is the type of one element: F32 and its fellows. The zero value is
 // no type.
@@ -21,3 +25,14 @@ const (
 	U64  = ir.U64
 	Bool = ir.Bool
 )
+
+// checkDType refuses what no tensor can have.
+func checkDType(dt DType) error {
+	switch {
+	case dt.Valid():
+		return nil
+	case dt == Int8, dt == Int4, dt == TF32:
+		return fmt.Errorf("%s is a precision of programs, no dtype of tensors as I8 and F32 are", precisionName(dt))
+	}
+	return fmt.Errorf("no dtype %v", dt)
+}

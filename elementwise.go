@@ -1,7 +1,6 @@
 package sinter
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -283,6 +282,9 @@ func (x Tensor) Cast(dt DType) Tensor {
 	if v.err == nil && v.DType == dt {
 		return x
 	}
+	if err := checkDType(dt); v.err == nil && err != nil {
+		return fail(err, x)
+	}
 	return apply(ir.Cast, ir.Attr{DType: dt}, x)
 }
 
@@ -291,8 +293,8 @@ func (x Tensor) Bitcast(dt DType) Tensor {
 	if bad, ok := firstErr(x); ok {
 		return bad
 	}
-	if !dt.Valid() {
-		return fail(fmt.Errorf("no dtype %v", dt), x)
+	if err := checkDType(dt); err != nil {
+		return fail(err, x)
 	}
 	return apply(ir.Bitcast, ir.Attr{DType: dt}, x)
 }

@@ -53,6 +53,21 @@ func TestErrorsNameTheCall(t *testing.T) {
 	}
 }
 
+// A precision is of the type of dtypes, and none of tensors.
+func TestPrecisionIsNoDType(t *testing.T) {
+	x, two := sinter.Of([]float32{1}, 1), sinter.N(2)
+	for _, p := range []sinter.Precision{sinter.Int8, sinter.Int4, sinter.TF32} {
+		for name, y := range map[string]sinter.Tensor{
+			"Cast": x.Cast(p), "Bitcast": x.Bitcast(p), "Input": sinter.Input("x", p), "Weight": sinter.Weight("w", p, nil, 0),
+			"Zeros": sinter.Zeros(p, two), "Iota": sinter.Iota(p, 0, two), "Arange": sinter.Arange(p, 0, 2, 1), "Eye": sinter.Eye(p, two),
+		} {
+			if err := y.Err(); err == nil || !strings.Contains(err.Error(), "is a precision of programs") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 func first2(x, _ sinter.Tensor) sinter.Tensor { return x }
 
 // Functions that look at some operands before others.

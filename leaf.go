@@ -34,8 +34,8 @@ func Of[T Elem](values []T, shape ...int) Tensor {
 // the tensor or a program with it is in use. A Bool is a byte that is 0 or 1.
 // The name is for messages.
 func Weight(name string, dt DType, data []byte, shape ...int) Tensor {
-	if !dt.Valid() {
-		return fail(fmt.Errorf("weight %q has no dtype", name))
+	if err := checkDType(dt); err != nil {
+		return fail(fmt.Errorf("weight %q: %w", name, err))
 	}
 	n, err := checkStatic(dt, shape)
 	if err != nil {
@@ -83,8 +83,8 @@ func checkInput(name string, t ir.Type) error {
 	if name == "" {
 		return errors.New("an input needs a name: Program.Run binds by it")
 	}
-	if !t.DType.Valid() {
-		return fmt.Errorf("input %q has no dtype", name)
+	if err := checkDType(t.DType); err != nil {
+		return fmt.Errorf("input %q: %w", name, err)
 	}
 	if err := checkSymbols(t.Shape); err != nil {
 		return fmt.Errorf("input %q: %w", name, err)

@@ -86,6 +86,12 @@ func TestRunChecksInputs(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
+	if _, err := p.Run(context.Background(), inputs{"x": Zeros(F32, Dims(2, 3)...), "y": y}); err == nil || !strings.HasSuffix(err.Error(), "axis 1 is 3, want 2") {
+		t.Errorf("the size that a constant one is wanted as is said twice: %v", err)
+	}
+	if _, err := Values[float32](context.Background(), SegmentSum(Ones(F32, N(2)), Of([]int32{0, 1}, 2))); err == nil || !strings.HasPrefix(err.Error(), "offsets: end with 1") {
+		t.Errorf("offsets without a name: %v", err)
+	}
 	var none context.Context
 	if _, err := p.Run(none, inputs{"x": x, "y": y}); err == nil {
 		t.Error("a nil context ran")

@@ -64,6 +64,9 @@ func adapt(in ...Tensor) []Tensor {
 // constant is one value of a dtype; a value that the dtype cannot hold is an
 // error.
 func constant(dt DType, v float64) Tensor {
+	if err := checkDType(dt); err != nil {
+		return fail(err)
+	}
 	bits, err := ir.Bits(dt, v)
 	if err != nil {
 		return fail(err)
