@@ -40,7 +40,7 @@ func Iota(dt DType, axis int, shape ...Dim) Tensor {
 // negative.
 func Arange(dt DType, start, stop, step float64) Tensor {
 	n := math.Ceil((stop - start) / step)
-	if !(n <= ir.MaxElements) { // also for NaN, which step 0 gives
+	if !(n <= ir.MaxElements) || step == 0 { // also for NaN
 		return failf(nil, "no finite range from %v to %v by %v", start, stop, step)
 	}
 	n = max(n, 0)
@@ -61,13 +61,13 @@ func rangeType(dt DType, start, step, n float64) (DType, error) {
 	case !dt.Valid() || !dt.IsInt() || step != math.Trunc(step):
 		return dt, nil
 	}
-	if _, err := ir.Bits(dt, step); err == nil {
-		return dt, nil
-	}
 	for _, end := range []float64{start, start + max(n-1, 0)*step} {
-		if _, err := ir.Bits(dt, end); err != nil {
+		if _, err := ir.Bits(dt, end); err != nil { // numbers would wrap
 			return dt, err
 		}
+	}
+	if _, err := ir.Bits(dt, step); err == nil {
+		return dt, nil
 	}
 	return I64, nil
 }

@@ -230,7 +230,8 @@ func TestArange(t *testing.T) {
 	want[int8](t, Arange(I8, -128, 127, 200), -128, 72)
 	want[int8](t, Arange(I8, -128, -126, 1), -128, -127)
 	want[uint8](t, Arange(U8, 255, 0, 1))
-	for i, bad := range []Tensor{Arange(U8, 1, -2, -1), Arange(I8, 0, 300, 200), Arange(I32, 0, 1, 0.5), Arange(Bool, 0, 2, 1)} {
+	want[uint8](t, Arange(U8, 250, 256, 1), 250, 251, 252, 253, 254, 255)
+	for i, bad := range []Tensor{Arange(U8, 250, 257, 1), Arange(I8, 0, -300, -1), Arange(F32, 3, 0, 0), Arange(U8, 1, -2, -1), Arange(I8, 0, 300, 200), Arange(I32, 0, 1, 0.5), Arange(Bool, 0, 2, 1)} {
 		if bad.Err() == nil {
 			t.Errorf("case %d fits", i)
 		}

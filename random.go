@@ -98,7 +98,7 @@ func (r *Rand) Dropout(x Tensor, p float64) Tensor {
 		return bad
 	}
 	if !(p >= 0 && p < 1) {
-		return failf([]Tensor{x}, "probability %v is outside 0 to 1", p)
+		return failf([]Tensor{x}, "probability %v is not from 0 to below 1", p)
 	}
 	if p == 0 {
 		return x
