@@ -118,7 +118,7 @@ var thisFolder = func() string {
 
 // callees are the folders whose code is not what a caller wants to hear of: this
 // package and what is made of it, that makes graphs for others.
-var callees = []string{thisFolder, thisFolder + "/nn", thisFolder + "/optim"}
+var callees = []string{thisFolder, thisFolder + "/nn", thisFolder + "/optim", thisFolder + "/train"}
 
 // caller walks up the stack to the code that called this package, or one of those
 // above it: what it called, and from where. Tests count as callers.

@@ -79,6 +79,10 @@ func TestUpdateRefuses(t *testing.T) {
 			t.Errorf("%v, %v, want %q", all, err, want)
 		}
 	}
+	var fault *sinter.ShapeError
+	if _, err := o.Update(v.Tensor(), rate); !errors.As(err, &fault) || fault.Op != "Update" || !strings.Contains(fault.Caller, "optim_test.go:") {
+		t.Errorf("%v does not name the call", err)
+	}
 }
 
 // A parameter that the loss does not use is named, and the line of the call.
