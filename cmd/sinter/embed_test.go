@@ -100,6 +100,24 @@ func TestOutputOnlyComplete(t *testing.T) {
 }
 
 // What is no regular file is written to, not replaced.
+// A file that is replaced keeps its mode, whatever the umask would take of it.
+func TestOutputKeepsMode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	file := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o622); err != nil {
+		t.Fatal(err)
+	}
+	ok(t, "", "embed", "--model", tiny(t, nil), "-o", file, "x")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o622 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
 func TestOutputDevice(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("has no /dev")

@@ -18,7 +18,7 @@ func (a *app) manCommand() *cobra.Command {
 sinter.1, sinter-search.1 and so on. With DIR below a folder of MANPATH, such as
 ~/.local/share/man/man1, 'man sinter-search' shows them.`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) != 1 || args[0] == "" {
 				return usagef("give the folder to write to")
 			}
 			return nil

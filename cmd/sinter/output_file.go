@@ -28,7 +28,7 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // a link is followed, not replaced
 	}
-	mode := fs.FileMode(0o666) // less umask
+	mode, kept := fs.FileMode(0o666), false // less umask, but those of a file that is there
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
 		return nil, usagef("output %s is a folder: give the name of a file", path)
@@ -39,7 +39,7 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 		}
 		return &outputFile{Writer: f, file: f}, nil
 	case err == nil:
-		mode = info.Mode().Perm()
+		mode, kept = info.Mode().Perm(), true
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -47,7 +47,11 @@ func (a *app) createOutput(path string) (*outputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputFile{Writer: p, file: p.File.(*os.File), pending: p}, nil
+	file := p.File.(*os.File)
+	if kept {
+		_ = file.Chmod(mode) // what umask took; where there are no modes it is none the worse
+	}
+	return &outputFile{Writer: p, file: file, pending: p}, nil
 }
 
 // checkOutput says before long work what createOutput would say behind it. What is

@@ -72,6 +72,7 @@ func TestStatus(t *testing.T) {
 		{"settings of nothing", nil, "", []string{"config", "frob"}, 2, `no command "frob"`},
 		{"settings of an argument", nil, "", []string{"config", "search", "x"}, 2, `sinter search has no command "x"`},
 		{"no folder for manuals", nil, "", []string{"man"}, 2, "give the folder"},
+		{"an empty folder for manuals", nil, "", []string{"man", ""}, 2, "give the folder"},
 		{"shapes of two numbers", nil, "", []string{"bench", "gemm", "--shape", "3x4"}, 2, "use MxNxK"},
 		{"graph of two arguments", nil, "", []string{"graph", "a", "b"}, 2, "give one model"},
 		{"flag without value", nil, "", []string{"embed", "--model"}, 2, "--model is without a value: give a text"},
