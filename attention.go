@@ -63,12 +63,17 @@ func (o AttentionOptions) attr(in []Tensor) (*ir.AttentionAttr, []Tensor, error)
 	}
 	if o.QOffsets.v != nil || o.KOffsets.v != nil {
 		a.Ragged = true
-		if o.KOffsets.v == nil {
+		switch {
+		case o.QOffsets.v == nil:
+			return nil, in, errors.New("KOffsets are given, and no QOffsets")
+		case o.KOffsets.v == nil:
 			o.KOffsets = o.QOffsets
 		}
 		in = append(in, o.QOffsets, o.KOffsets)
-		if err := errors.Join(offsetsLeaf(o.QOffsets), offsetsLeaf(o.KOffsets)); err != nil {
-			return nil, in, err
+		for _, offsets := range in[len(in)-2:] {
+			if err := offsetsLeaf(offsets); err != nil {
+				return nil, in, err
+			}
 		}
 	}
 	if o.Mask.v == nil {

@@ -68,6 +68,22 @@ func TestPrecisionIsNoDType(t *testing.T) {
 	}
 }
 
+// Offsets of an attention that are wrong are said to be so once, and those that
+// lack are named.
+func TestAttentionOffsets(t *testing.T) {
+	x := sinter.Ones(sinter.F32, sinter.Dims(3, 1, 4)...)
+	off := sinter.Of([]int32{0, 3}, 2)
+	for want, o := range map[string]sinter.AttentionOptions{
+		"offsets are computed":                {QOffsets: off.Add(sinter.Scalar(0))},
+		"KOffsets are given, and no QOffsets": {KOffsets: off},
+	} {
+		out, _ := sinter.Attention(x, x, x, o)
+		if err := out.Err(); err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 func first2(x, _ sinter.Tensor) sinter.Tensor { return x }
 
 // Functions that look at some operands before others.
