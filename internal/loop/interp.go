@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -64,9 +65,16 @@ func Interpret(k *Kernel, args *Args) error {
 // interp runs statements over bits. What an expression, a variable or a local is
 // has a place in vals.
 type interp struct {
-	k    *Kernel
-	args *Args
-	vals []uint64
+	k      *Kernel
+	args   *Args
+	vals   []uint64
+	params []elements
+}
+
+// elements are those of a buffer.
+type elements struct {
+	data    []byte
+	size, n int
 }
 
 func (in *interp) errorf(format string, args ...any) error {
@@ -88,6 +96,7 @@ func (in *interp) checkArgs() error {
 		if have := len(in.args.Buffers[i]) / p.DType.Size(); have < n {
 			return in.errorf("param %s holds %d elements, not %d", p.Name, have, n)
 		}
+		in.params = append(in.params, elements{in.args.Buffers[i], p.DType.Size(), len(in.args.Buffers[i]) / p.DType.Size()})
 	}
 	return nil
 }
@@ -147,12 +156,11 @@ func (in *interp) loop(l *Loop, a *action) error {
 
 // element is the bytes of one element of a param.
 func (in *interp) element(param int, index int64) ([]byte, error) {
-	b, p := in.args.Buffers[param], &in.k.Params[param]
-	n := p.DType.Size()
-	if index < 0 || index >= int64(len(b)/n) {
-		return nil, in.errorf("index %d of param %s is outside its %d elements", index, p.Name, len(b)/n)
+	p := &in.params[param]
+	if uint64(index) >= uint64(p.n) {
+		return nil, in.errorf("index %d of param %s is outside its %d elements", index, in.k.Params[param].Name, p.n)
 	}
-	return b[int(index)*n:][:n], nil
+	return p.data[int(index)*p.size:][:p.size], nil
 }
 
 // compute runs the instructions of a statement.
@@ -160,13 +168,21 @@ func (in *interp) compute(code []instruction) error {
 	vals := in.vals
 	for i := range code {
 		c := &code[i]
-		switch c.kind {
-		case KindApply:
-			if c.divides && vals[c.y] == 0 {
+		switch c.task {
+		case taskAdd:
+			vals[c.to] = vals[c.x] + vals[c.y]
+		case taskMul:
+			vals[c.to] = vals[c.x] * vals[c.y]
+		case taskFMA:
+			vals[c.to] = uint64(math.Float32bits(FMA32(float(vals[c.x]), float(vals[c.y]), float(vals[c.z]))))
+		case taskDivide:
+			if vals[c.y] == 0 {
 				return in.errorf("%v by zero", c.e.Op)
 			}
+			fallthrough
+		case taskApply:
 			vals[c.to] = c.fn(vals[c.x], vals[c.y], vals[c.z])
-		case KindLoad:
+		case taskLoad:
 			vals[c.to] = 0
 			if vals[c.y] == 0 {
 				continue
@@ -176,7 +192,7 @@ func (in *interp) compute(code []instruction) error {
 				return err
 			}
 			vals[c.to] = getBits(b)
-		case KindIndex:
+		case taskIndex:
 			x := int64(vals[c.x])
 			if x < 0 || x >= c.size {
 				in.args.Status[c.e.Slot] = 1
@@ -187,6 +203,8 @@ func (in *interp) compute(code []instruction) error {
 	}
 	return nil
 }
+
+func float(bits uint64) float32 { return math.Float32frombits(uint32(bits)) }
 
 func getBits(b []byte) uint64 {
 	switch len(b) {

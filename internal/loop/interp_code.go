@@ -9,14 +9,28 @@ import (
 // An instruction computes an expression from the values at places x, y and z. Those that
 // it has no use for are places of 0, that of a load's condition of 1.
 type instruction struct {
-	kind    Kind
-	divides bool // KindApply: y must not be 0
+	task    task
 	to      int
 	x, y, z int
-	fn      func(x, y, z uint64) uint64 // KindApply
-	size    int64                       // KindIndex
+	fn      func(x, y, z uint64) uint64 // taskApply, taskDivide
+	size    int64                       // taskIndex
 	e       *Expr
 }
+
+// task is what an instruction does.
+type task uint8
+
+const (
+	taskApply  task = iota
+	taskDivide      // by y, which must not be 0
+	taskLoad
+	taskIndex
+	// What is applied most has no function: additions and products of i64, which indices
+	// are made of, and fused ones of f32.
+	taskAdd
+	taskMul
+	taskFMA
+)
 
 // An action is a statement behind the code that computes its expressions, operands
 // first and each once.
@@ -162,16 +176,31 @@ func (t *translator) instruction(e *Expr, to int, code *[]instruction, done map[
 	for i, a := range e.Args {
 		at[i] = t.place(a, code, done)
 	}
-	c := instruction{kind: e.Kind, to: to, x: at[0], y: at[1], z: at[2], e: e}
+	c := instruction{to: to, x: at[0], y: at[1], z: at[2], e: e}
 	switch e.Kind {
 	case KindApply:
-		c.fn = t.function(e.Op, e.Args[0].DType, e.DType)
-		c.divides = e.Op == ir.IDiv || e.Op == ir.Mod
+		c.task, c.fn = taskOf(e), t.function(e.Op, e.Args[0].DType, e.DType)
 	case KindIndex:
-		c.size = t.size(e)
+		c.task, c.size = taskIndex, t.size(e)
 	case KindLoad:
+		c.task = taskLoad
 	default:
 		t.fail(fmt.Errorf("unknown expression kind %d", e.Kind))
 	}
 	return c
+}
+
+// taskOf is what the instruction for an operation does.
+func taskOf(e *Expr) task {
+	switch from := e.Args[0].DType; {
+	case e.Op == ir.IDiv || e.Op == ir.Mod:
+		return taskDivide
+	case e.Op == ir.Add && from == ir.I64:
+		return taskAdd
+	case e.Op == ir.Mul && from == ir.I64:
+		return taskMul
+	case e.Op == ir.FMA && from == ir.F32:
+		return taskFMA
+	}
+	return taskApply
 }

@@ -96,11 +96,12 @@ func scalarFloat[T Float](op ir.Op, c codec[T], to ir.DType) func(x, y, z uint64
 }
 
 func scalarInt[T Integer](op ir.Op, c codec[T], to ir.DType) func(x, y, z uint64) uint64 {
+	mask := ^uint64(0) >> (64 - width(T(0)))
 	if f := UnaryInt[T](op); f != nil {
-		return func(x, _, _ uint64) uint64 { return c.enc(f(c.dec(x))) }
+		return func(x, _, _ uint64) uint64 { return uint64(f(T(x))) & mask }
 	}
 	if f := BinaryInt[T](op); f != nil {
-		return func(x, y, _ uint64) uint64 { return c.enc(f(c.dec(x), c.dec(y))) }
+		return func(x, y, _ uint64) uint64 { return uint64(f(T(x), T(y))) & mask }
 	}
 	return scalarAny(op, c, to)
 }
