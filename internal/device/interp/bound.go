@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -106,9 +107,18 @@ func grain(x float64) float64 {
 	if x == 0 || !finite(x) {
 		return math.Inf(1)
 	}
-	frac, exp := math.Frexp(math.Abs(x)) // x = frac * 2^exp
-	whole := uint64(frac * (1 << 53))
-	return math.Ldexp(float64(whole&-whole), exp-53)
+	const digits = 52
+	b := math.Float64bits(x)
+	fraction, exp := b&(1<<digits-1), int(b>>digits&0x7ff)
+	if exp == 0 { // below the normal numbers, which have a digit more
+		exp = 1
+	} else {
+		fraction |= 1 << digits
+	}
+	if exp += bits.TrailingZeros64(fraction) - digits; exp > 0 {
+		return math.Float64frombits(uint64(exp) << digits)
+	}
+	return math.Ldexp(1, exp-1023)
 }
 
 // grains is the least grain of a tensor's elements.

@@ -46,8 +46,9 @@ func boundPointwise(c *call) {
 	case !out.t.IsFloat():
 		of = intBound
 	}
+	var o operands // one for all: of has it on the heap
 	for i, r := range out.float64s() {
-		o := operands{v[0][i], v[1][i], v[2][i], e[0][i], e[1][i], e[2][i]}
+		o = operands{v[0][i], v[1][i], v[2][i], e[0][i], e[1][i], e[2][i]}
 		out.setBound(i, of(c.Op, out.t, r, &o))
 	}
 }

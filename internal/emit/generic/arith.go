@@ -64,6 +64,24 @@ func intBlock[T loop.Integer](op ir.Op, to ir.DType) block {
 	if f := loop.UnaryInt[T](op); f != nil {
 		return unary(f)
 	}
+	switch op {
+	case ir.And:
+		return func(s *state, n, dst int, r [3]int) {
+			x, y, d := view[T](s, r[0]), view[T](s, r[1]), define[T](s, dst, n)
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = x[i] & y[i]
+			}
+		}
+	case ir.Or:
+		return func(s *state, n, dst int, r [3]int) {
+			x, y, d := view[T](s, r[0]), view[T](s, r[1]), define[T](s, dst, n)
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = x[i] | y[i]
+			}
+		}
+	}
 	if f := loop.BinaryInt[T](op); f != nil {
 		return binary(op, f)
 	}
@@ -136,9 +154,21 @@ func ternary[T loop.Number](f func(x, y, z T) T) block {
 func anyBlock[T loop.Number](op ir.Op, to ir.DType) block {
 	switch op {
 	case ir.Less:
-		return pairs(func(x, y T) uint8 { return truth(x < y) })
+		return func(s *state, n, dst int, r [3]int) {
+			x, y, d := view[T](s, r[0]), view[T](s, r[1]), define[uint8](s, dst, n)
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = truth(x[i] < y[i])
+			}
+		}
 	case ir.Equal:
-		return pairs(func(x, y T) uint8 { return truth(x == y) })
+		return func(s *state, n, dst int, r [3]int) {
+			x, y, d := view[T](s, r[0]), view[T](s, r[1]), define[uint8](s, dst, n)
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = truth(x[i] == y[i])
+			}
+		}
 	}
 	switch to {
 	case ir.F32:
