@@ -71,21 +71,39 @@ var runDefects = []Defect{
 		Old: `	if descending {
 		return ^key
 	}
-`,
+	return key
+}
+
+// sortKey`,
 		New: `	if descending {
 		return -key - 2
 	}
-`,
+	return key
+}
+
+// sortKey`,
 		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised|TestRandomGraphs",
 	},
 	{
 		Name: "sort-puts-nan-first", File: "internal/device/cpu/sort.go",
-		Old:     "return math.MaxUint64",
+		Old:     "return math.MaxUint32",
 		New:     "return 0",
 		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
 	},
 	{
 		Name: "sort-tells-zeros-apart", File: "internal/device/cpu/sort.go",
+		Old:     "math.Float32bits(f + 0)",
+		New:     "math.Float32bits(f)",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "sort-puts-long-nan-first", File: "internal/device/cpu/sort.go",
+		Old:     "return math.MaxUint64",
+		New:     "return 0",
+		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
+	},
+	{
+		Name: "sort-tells-long-zeros-apart", File: "internal/device/cpu/sort.go",
 		Old:     "math.Float64bits(f + 0)",
 		New:     "math.Float64bits(f)",
 		Package: "internal/device/cpu", Run: "TestRandomGraphs|TestConformance/avx2_optimised",
