@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -26,6 +27,45 @@ func BenchmarkOverhead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Run(ctx, in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOperators times operators that are loops or steps of the host on the
+// cpu, no products: sorting, and windows over padded images.
+func BenchmarkOperators(b *testing.B) {
+	numbers := func(shape ...int) Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		data := make([]float32, n)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range data {
+			data[i] = rng.Float32()
+		}
+		return Of(data, shape...)
+	}
+	d := open(b, "cpu")
+	x := Input("x", F32, N(8), N(32), N(32), N(32))
+	rows := Input("x", F32, N(512), N(100))
+	image := inputs{"x": numbers(8, 32, 32, 32)}
+	best, _ := rows.TopK(10, 1)
+	for _, c := range []struct {
+		name string
+		y    Tensor
+		in   inputs
+	}{
+		{"topk", best, inputs{"x": numbers(512, 100)}},
+		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			p := compileOn(b, d, c.y)
+			for b.Loop() {
+				if _, err := p.Run(context.Background(), c.in); err != nil {
 					b.Fatal(err)
 				}
 			}
