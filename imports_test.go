@@ -28,7 +28,7 @@ internal/loop/looptest
 internal/template
 internal/schedule
 internal/emit/entry internal/emit/native
-internal/device/tune internal/emit/x86 internal/emit/arm64 internal/emit/generic internal/emit/cstyle internal/emit/flat internal/emit/ptx/ptxsim internal/emit/native/nativetest
+internal/device/tune internal/emit/x86 internal/emit/x86/x86sim internal/emit/arm64 internal/emit/generic internal/emit/cstyle internal/emit/flat internal/emit/ptx/ptxsim internal/emit/native/nativetest
 internal/emit/flat/flattest internal/emit/ptx internal/emit/spirv
 internal/device
 internal/inspect

@@ -13,7 +13,7 @@ import (
 func cpuid(eax, ecx uint32) (a, b, c, d uint32)
 
 func detect() CPU {
-	c := CPU{Features: features()}
+	c := CPU{Features: simulated(features())}
 	_, b, cx, d := cpuid(0, 0)
 	c.Vendor = text(b, d, cx)
 	a, _, _, _ := cpuid(1, 0)
