@@ -44,8 +44,17 @@ const (
 	neonMatrix // arm64 with matrix instructions of bytes and of bf16
 )
 
-// Runs tells whether this processor runs what is changed.
-func (d *Defect) Runs(has *cpuid.Features) bool {
+// Runs tells whether what is changed can run here: by this processor or by
+// simulation of its instruction sets.
+func (d *Defect) Runs(has *cpuid.Features) bool { return d.native(has) || d.simulated(has) }
+
+// simulated tells whether tests built with the tag of that name run what this
+// processor does not.
+func (d *Defect) simulated(has *cpuid.Features) bool {
+	return has.AVX2 && !d.native(has) && d.Needs >= avx512 && d.Needs <= amxFP16
+}
+
+func (d *Defect) native(has *cpuid.Features) bool {
 	wide := has.AVX512F && has.AVX512BW && has.AVX512DQ && has.AVX512VL
 	switch d.Needs {
 	case machineCode:
@@ -124,6 +133,9 @@ const testTimeout = "3m"
 
 func (d *Defect) test(ctx context.Context, root string, more ...string) (failed []string, err error) {
 	args := append([]string{"test", "-json", "-vet=off", "-p=1", "-timeout=" + testTimeout, "-run=" + d.Run}, more...)
+	if has := cpuid.Host().Features; d.simulated(&has) {
+		args = append(args, "-tags=simulate")
+	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./"+d.Package)...)
 	cmd.Dir = root
 	var out, problems bytes.Buffer

@@ -4,8 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"golang.org/x/sys/cpu"
-
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/loop"
@@ -16,14 +15,11 @@ var isaNames = map[ISA]string{AVX2: "avx2", AVX512: "avx512"}
 
 // runnable tells whether this machine runs code for isa.
 func runnable(isa ISA) bool {
-	if !jit.Available() {
-		return false
-	}
-	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI2
+	host := cpuid.Host()
 	if isa == AVX2 {
-		return avx2
+		return jit.Available() && host.HasAVX2()
 	}
-	return avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
+	return jit.Available() && host.HasAVX512()
 }
 
 // eachISA runs f for the instruction sets of this machine.

@@ -90,6 +90,7 @@ func sqrt[T float](x T) T {
 	return T(math.Sqrt(float64(x))) // of float32 rounded twice, which is exact for a root
 }
 
+// fma is x*y + z rounded once.
 func fma[T float](x, y, z T) T {
 	switch x := any(x).(type) {
 	case float32:
@@ -123,6 +124,21 @@ func mulAdd[T float](x, y, z T, negateProduct, negateSum bool) T {
 	return indefinite[T]()
 }
 
+// mulAdd32 is mulAdd of float32, which most instructions are.
+func mulAdd32(x, y, z float32, negateProduct, negateSum bool) float32 {
+	u, w := x, z
+	if negateProduct {
+		u = -x
+	}
+	if negateSum {
+		w = -z
+	}
+	if r := loop.FMA32(u, y, w); r == r {
+		return r
+	}
+	return mulAdd(x, y, z, negateProduct, negateSum)
+}
+
 // fmaRows has the rows of a multiply-add: its orders of operands, of vectors of
 // both types, and of scalars. last is the last digit of the opcode of vectors.
 func fmaRows(name string, last byte, negateProduct, negateSum bool) (rows []opcode) {
@@ -130,7 +146,7 @@ func fmaRows(name string, last byte, negateProduct, negateSum bool) (rows []opco
 	for order, named := range []string{"132", "213", "231"} {
 		vector := "VEX|EVEX.66.0F38."
 		rows = append(rows,
-			opcode{name: name + named + "ps", text: vector + "W0 " + digits(order, 0), memory: full, elem: 4, do: map3(ordered[float32](order, negateProduct, negateSum))},
+			opcode{name: name + named + "ps", text: vector + "W0 " + digits(order, 0), memory: full, elem: 4, do: map3(ordered32(order, negateProduct, negateSum))},
 			opcode{name: name + named + "pd", text: vector + "W1 " + digits(order, 0), memory: full, elem: 8, do: map3(ordered[float64](order, negateProduct, negateSum))},
 			opcode{name: name + named + "ss", text: vector + "W0 " + digits(order, 1), memory: 4, elem: 4, do: fused(ordered[float32](order, negateProduct, negateSum))},
 			opcode{name: name + named + "sd", text: vector + "W1 " + digits(order, 1), memory: 8, elem: 8, do: fused(ordered[float64](order, negateProduct, negateSum))})
@@ -147,6 +163,16 @@ func ordered[T float](order int, negateProduct, negateSum bool) func(d, x, y T) 
 		return func(d, x, y T) T { return mulAdd(x, d, y, negateProduct, negateSum) }
 	}
 	return func(d, x, y T) T { return mulAdd(x, y, d, negateProduct, negateSum) } // 231
+}
+
+func ordered32(order int, negateProduct, negateSum bool) func(d, x, y float32) float32 {
+	switch order {
+	case 0:
+		return func(d, x, y float32) float32 { return mulAdd32(d, y, x, negateProduct, negateSum) }
+	case 1:
+		return func(d, x, y float32) float32 { return mulAdd32(x, d, y, negateProduct, negateSum) }
+	}
+	return func(d, x, y float32) float32 { return mulAdd32(x, y, d, negateProduct, negateSum) }
 }
 
 // rounded rounds to a whole number: 0 to the nearest, even in the middle, 1 down,
