@@ -14,6 +14,7 @@ import (
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/embed"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/model/minilm"
 )
 
@@ -67,7 +68,7 @@ func TestBatchesChangeNothing(t *testing.T) {
 
 func batchesChangeNothing(t *testing.T, p sinter.Precision, batches ...int) {
 	t.Helper()
-	texts := sample(70)
+	texts := sample(effort.Of(20, 20, 70, 70))
 	one := open(t, embed.Options{BatchTokens: 1, Precision: p}) // every text a batch of its own
 	defer one.Close()
 	want := encode(t, one, texts)

@@ -149,6 +149,7 @@ func TestAuto(t *testing.T) {
 		{"wrong", "cpu", "there is no GPU; metal:0 does not work"},
 	} {
 		t.Run(c.like, func(t *testing.T) {
+			t.Parallel() // the slow one waits
 			m := newGPUMachine(t, c.like)
 			// The first command has a child ask, and opens the GPU if that is the best.
 			opened := ""

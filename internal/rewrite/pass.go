@@ -211,6 +211,10 @@ func runStep(s *setting, step []pass, g *ir.Graph) (*ir.Graph, Stat, error) {
 
 // switches reads NoOpt into a set of names that are off.
 func switches(table []pass, names []string) (map[string]bool, error) {
+	off := map[string]bool{}
+	if len(names) == 0 {
+		return off, nil
+	}
 	known := map[string]bool{"all": true} // value: may be switched off
 	for _, p := range table {
 		known[p.name] = !p.required
@@ -218,7 +222,6 @@ func switches(table []pass, names []string) (map[string]bool, error) {
 			known[p.name+"/"+r.name] = !p.required
 		}
 	}
-	off := map[string]bool{}
 	for _, n := range names {
 		can, ok := known[n]
 		switch {

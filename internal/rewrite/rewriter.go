@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -18,11 +21,28 @@ type rule struct {
 	apply  func(r *rewriter, n *ir.Node) *ir.Node
 }
 
-// namedRule is a rule with the name that switches it off.
+// namedRule is a rule with the names that switch it off.
 type namedRule struct {
-	name string
+	name, pass string
 	rule
 }
+
+// rulesOf are the rules of a table, by operation.
+func rulesOf(table []pass) map[ir.Op][]namedRule {
+	all := map[ir.Op][]namedRule{}
+	for _, p := range table {
+		for _, r := range p.rules {
+			named := namedRule{p.name + "/" + r.name, p.name, r}
+			for _, op := range r.ops {
+				all[op] = append(all[op], named)
+			}
+		}
+	}
+	return all
+}
+
+// rulesOfPasses are those of passes, which runs share.
+var rulesOfPasses = sync.OnceValue(func() map[ir.Op][]namedRule { return rulesOf(passes) })
 
 // setting is what a run is done with: the rules that are on, by operation.
 type setting struct {
@@ -37,20 +57,20 @@ type setting struct {
 }
 
 func newSetting(table []pass, off map[string]bool, o Options) *setting {
-	s := &setting{rules: map[ir.Op][]namedRule{}, bisect: o.Bisect, check: o.Check, off: off, applied: map[string]int{}, precision: o.Precision}
-	for _, p := range table {
-		if off[p.name] {
-			continue
+	s := &setting{bisect: o.Bisect, check: o.Check, off: off, applied: map[string]int{}, precision: o.Precision}
+	if s.rules = rulesOfPasses(); len(table) != len(passes) || &table[0] != &passes[0] {
+		s.rules = rulesOf(table)
+	}
+	is := func(r namedRule) bool { return off[r.pass] || off[r.name] }
+	without := map[ir.Op][]namedRule{}
+	for op, rules := range s.rules {
+		if slices.ContainsFunc(rules, is) {
+			without[op] = slices.DeleteFunc(slices.Clone(rules), is)
 		}
-		for _, r := range p.rules {
-			name := p.name + "/" + r.name
-			if off[name] {
-				continue
-			}
-			for _, op := range r.ops {
-				s.rules[op] = append(s.rules[op], namedRule{name, r})
-			}
-		}
+	}
+	if len(without) > 0 {
+		s.rules = maps.Clone(s.rules)
+		maps.Copy(s.rules, without)
 	}
 	return s
 }

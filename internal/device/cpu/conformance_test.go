@@ -11,7 +11,7 @@ import (
 )
 
 // TestConformance runs the suite on each instruction set that this processor has,
-// optimised, and on the best with every pass off; in CI both on all and on none; with
+// optimised, and the short suite on the best with every pass off; in CI both on all and on none; with
 // -short on the best and on none, optimised.
 func TestConformance(t *testing.T) {
 	some := []cpu.ISA{cpu.AMX, cpu.AVX512, cpu.AVX2, cpu.NEON}
@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 				continue
 			}
 			t.Run(isa.String()+" "+name, func(t *testing.T) {
-				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}})
+				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}, Slow: off != nil && effort.Now() < effort.CI})
 			})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
@@ -16,10 +17,7 @@ import (
 // numbers are whole.
 func TestFewRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 0))
-	count := 120
-	if testing.Short() {
-		count = 40
-	}
+	count := effort.Of(40, 60, 120, 120)
 	for i, f := range flattest.Fews(rng, count) {
 		shape := entry.Shape{Items: []int{16, 64, 256}[i%3], Near: 24 << 10, Units: 1 + i%40, Product: flat.Product}
 		g, a := f.Gemm(rng, false)

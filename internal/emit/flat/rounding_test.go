@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/emit/flat/flattest"
 )
@@ -35,7 +36,8 @@ func (m *machine) Const(t flat.Type, bits uint64) flat.Value {
 }
 
 func (m *machine) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
-	a := make([]uint64, len(args))
+	var room [3]uint64
+	a := room[:len(args)]
 	for i, x := range args {
 		a[i] = m.bits[x.ID]
 	}
@@ -95,14 +97,12 @@ func operand(rng *rand.Rand, t flat.Type) uint64 {
 // TestRounding compares corrected results of random operands, those of which the
 // result is close to 0 among them, with the processor's.
 func TestRounding(t *testing.T) {
-	n := 50000
-	if testing.Short() {
-		n = 5000
-	}
+	n := effort.Of(5000, 20000, 50000, 50000)
 	for _, typ := range []flat.Type{flat.F32, flat.F64} {
 		rng := rand.New(rand.NewPCG(3, uint64(typ)))
+		m := &machine{t: t, rng: rng}
 		for range n {
-			m := &machine{t: t, rng: rng, fma: true}
+			m.bits, m.vars, m.fma = m.bits[:0], m.vars[:0], true
 			x, y, z := operand(rng, typ), operand(rng, typ), operand(rng, typ)
 			if rng.IntN(4) == 0 { // the sum cancels
 				p, _ := flattest.Eval(flat.Mul, typ, typ, []uint64{x, y})
@@ -155,10 +155,7 @@ func flush(t flat.Type, bits uint64) uint64 {
 // TestBits compares operations by bits, on a machine that takes subnormals for 0,
 // with the processor's.
 func TestBits(t *testing.T) {
-	n := 50000
-	if testing.Short() {
-		n = 5000
-	}
+	n := effort.Of(5000, 20000, 50000, 50000)
 	for _, typ := range []flat.Type{flat.F32, flat.F64} {
 		rng := rand.New(rand.NewPCG(4, uint64(typ)))
 		other := flat.F32 + flat.F64 - typ

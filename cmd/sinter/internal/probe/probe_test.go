@@ -135,6 +135,7 @@ func describe(rs []Result) string {
 }
 
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		check, want string
 		all         bool
@@ -163,6 +164,7 @@ func TestFresh(t *testing.T) {
 
 // A child that goes on telling something may take longer than one that is silent.
 func TestManyDevicesTakeLonger(t *testing.T) {
+	t.Parallel()
 	p := prober("TEST_CHECK=each 600ms", "TEST_TRY=each 600ms", "TEST_PRODUCT=each 600ms")
 	p.Limit = 4 * time.Second // and there are eight steps
 	rs, err := p.Fresh(t.Context(), scripted["good"], true)
@@ -214,6 +216,7 @@ func TestWatch(t *testing.T) {
 
 // Where time ran out that is what is said of all devices that were not reached.
 func TestTimeRanOut(t *testing.T) {
+	t.Parallel()
 	p := prober("TEST_CHECK=good:0 hang")
 	p.Whole = 5 * time.Second // time to list the devices, on a busy machine too
 	rs, err := p.Fresh(t.Context(), scripted["good"], false)
@@ -226,6 +229,7 @@ func TestTimeRanOut(t *testing.T) {
 // A device that passed its check and goes wrong while formats are tried or while
 // it is timed works, and has no formats or no time; one that cannot be opened does not.
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ variable, want string }{
 		{"TEST_PRODUCT=good:0 no memory", "good:0 checked  in f32 int8 keeps nan not timed: no memory starts in S; good:1; good:2 checked  in f32 int8 keeps nan 7ms"},
 		{"TEST_PRODUCT=good:0 crash", "good:0 checked  in f32 int8 keeps nan not timed: the driver crashes: SIGSEGV: segmentation violation, after saying: driver: oh no while it computes; good:1; good:2 checked not checked: another device of its driver failed"},
@@ -301,19 +305,22 @@ func TestDrivers(t *testing.T) {
 			"GAP":               "the driver of Vulkan has no function vkGetPhysicalDeviceFeatures2",
 		}},
 	} {
-		for way, want := range c.ways {
-			p := prober("LD_LIBRARY_PATH="+c.library(t, way), "CUDA_VISIBLE_DEVICES=7")
-			p.Limit = 2 * time.Second
-			start := time.Now()
-			rs, err := p.Fresh(t.Context(), scripted[c.kind], true)
-			if err != nil || len(rs) != 1 || !strings.HasPrefix(rs[0].Reason, want) || rs[0].Works() {
-				t.Errorf("%s %s: %+v, %v", c.kind, way, rs, err)
-				continue
+		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
+			for way, want := range c.ways {
+				p := prober("LD_LIBRARY_PATH="+c.library(t, way), "CUDA_VISIBLE_DEVICES=7")
+				p.Limit = 2 * time.Second
+				start := time.Now()
+				rs, err := p.Fresh(t.Context(), scripted[c.kind], true)
+				if err != nil || len(rs) != 1 || !strings.HasPrefix(rs[0].Reason, want) || rs[0].Works() {
+					t.Errorf("%s: %+v, %v", way, rs, err)
+					continue
+				}
+				if rs[0].Name != c.kind || rs[0].Remedy == "" || time.Since(start) > 10*time.Second {
+					t.Errorf("%s after %v: %+v", way, time.Since(start), rs)
+				}
 			}
-			if rs[0].Name != c.kind || rs[0].Remedy == "" || time.Since(start) > 10*time.Second {
-				t.Errorf("%s %s after %v: %+v", c.kind, way, time.Since(start), rs)
-			}
-		}
+		})
 	}
 }
 

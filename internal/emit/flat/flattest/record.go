@@ -41,6 +41,7 @@ const (
 type step struct {
 	kind   kind
 	op     flat.Op
+	often  lanes      // the same for all work-items, of operations that occur often
 	to     flat.Value // what it defines, or the variable of a loop
 	args   []flat.Value
 	memory uint32
@@ -117,7 +118,7 @@ func (r *recorder) Const(t flat.Type, bits uint64) flat.Value {
 }
 
 func (r *recorder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
-	return r.define(to, step{kind: stepOp, op: op, args: append([]flat.Value(nil), args...)})
+	return r.define(to, step{kind: stepOp, op: op, args: append([]flat.Value(nil), args...), often: often(op, args[len(args)-1].Type, to)})
 }
 
 func (r *recorder) Var(t flat.Type) flat.Var {

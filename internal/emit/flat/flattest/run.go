@@ -33,14 +33,14 @@ func (p *Program) Run(l *Launch) error {
 	for _, b := range l.Buffers {
 		far.cells = append(far.cells, make([]cell, len(b)))
 	}
+	r := &run{Program: p, l: l, far: far, values: make([][]uint64, p.values), vars: make([][]variable, p.vars),
+		near: make([]array, len(p.memories)), bases: make([][]uint64, len(p.memories))}
+	active := make([]bool, l.Items)
+	for i := range active {
+		active[i] = true
+	}
 	for g := range l.Groups {
-		r := &run{Program: p, l: l, group: g, far: far, values: make([][]uint64, p.values), vars: make([][]variable, p.vars),
-			near: make([]array, len(p.memories)), bases: make([][]uint64, len(p.memories))}
-		r.begin()
-		active := make([]bool, l.Items)
-		for i := range active {
-			active[i] = true
-		}
+		r.begin(g)
 		if err := r.run(p.body, active); err != nil {
 			return fmt.Errorf("group %d: %w", g, err)
 		}
@@ -77,7 +77,7 @@ type array struct {
 	cells   []cell
 }
 
-// run is one group.
+// run is one group after the other, in the same memory.
 type run struct {
 	*Program
 	l         *Launch
@@ -89,19 +89,51 @@ type run struct {
 	bases     [][]uint64 // addresses of buffers
 	nearEpoch int
 	farEpoch  int
+	spare     [][]bool // of branches and loops that have ended
 }
 
-func (r *run) begin() {
+func (r *run) begin(group int) {
+	r.group, r.nearEpoch, r.farEpoch = group, 0, 0
 	for i := range r.vars {
-		r.vars[i] = make([]variable, r.l.Items)
+		if r.vars[i] == nil {
+			r.vars[i] = make([]variable, r.l.Items)
+		}
+		clear(r.vars[i])
 	}
 	for i, m := range r.memories {
 		n := m.n
 		if m.space == inPrivate {
 			n *= r.l.Items
 		}
-		r.near[i] = array{make([]uint64, n), make([]bool, n), make([]cell, n)}
+		if a := &r.near[i]; a.data == nil {
+			*a = array{make([]uint64, n), make([]bool, n), make([]cell, n)}
+		} else {
+			clear(a.defined)
+			clear(a.cells)
+		}
 	}
+}
+
+// inside copies who takes part, for a branch or a loop, which gives it back.
+func (r *run) inside(active []bool) []bool {
+	var s []bool
+	if n := len(r.spare); n > 0 {
+		s, r.spare = r.spare[n-1], r.spare[:n-1]
+	} else {
+		s = make([]bool, len(active))
+	}
+	copy(s, active)
+	return s
+}
+
+func (r *run) ended(inside []bool) { r.spare = append(r.spare, inside) }
+
+// room is where the values of a step go.
+func (r *run) room(v flat.Value) []uint64 {
+	if r.values[v.ID] == nil {
+		r.values[v.ID] = make([]uint64, r.l.Items)
+	}
+	return r.values[v.ID]
 }
 
 func (r *run) run(body []step, active []bool) error {
@@ -127,11 +159,18 @@ func (r *run) run(body []step, active []bool) error {
 
 // each runs a step for every active work-item.
 func (r *run) each(s *step, active []bool) error {
-	if s.to.ID != 0 && r.values[s.to.ID] == nil {
-		r.values[s.to.ID] = make([]uint64, r.l.Items)
+	var to []uint64
+	if s.to.ID != 0 {
+		to = r.room(s.to)
 	}
-	if s.kind == stepOp {
+	switch s.kind {
+	case stepOp:
 		return r.operation(s, active)
+	case stepConst:
+		for i := range to {
+			to[i] = s.bits
+		}
+		return nil
 	}
 	for item, on := range active {
 		if !on {
@@ -141,8 +180,8 @@ func (r *run) each(s *step, active []bool) error {
 		if err != nil {
 			return r.failed(s, item, err)
 		}
-		if s.to.ID != 0 {
-			r.values[s.to.ID][item] = v
+		if to != nil {
+			to[item] = v
 		}
 	}
 	return nil
@@ -159,6 +198,10 @@ func (r *run) operation(s *step, active []bool) error {
 		in[i] = r.values[x.ID]
 	}
 	to, from := r.values[s.to.ID], s.args[len(s.args)-1].Type
+	if s.often != nil {
+		s.often(to, in[0], in[1], in[2])
+		return nil
+	}
 	var a [3]uint64
 	args := a[:len(s.args)]
 	for item, on := range active {
@@ -196,8 +239,6 @@ func (r *run) one(s *step, item int) (uint64, error) {
 		return uint64(r.group), nil
 	case stepItems:
 		return uint64(r.l.Items), nil
-	case stepConst:
-		return s.bits, nil
 	case stepGet:
 		v := r.vars[s.v.ID][item]
 		if !v.set {
@@ -226,7 +267,8 @@ func (r *run) one(s *step, item int) (uint64, error) {
 }
 
 func (r *run) branch(s *step, active []bool) error {
-	inside := make([]bool, len(active))
+	inside := r.inside(active)
+	defer r.ended(inside)
 	some := false
 	for i, on := range active {
 		inside[i] = on && r.value(s.args[0], i) != 0
@@ -239,15 +281,14 @@ func (r *run) branch(s *step, active []bool) error {
 }
 
 func (r *run) loop(s *step, active []bool) error {
-	values := make([]uint64, len(active))
-	r.values[s.to.ID] = values
+	values := r.room(s.to)
 	for i, on := range active {
 		if on {
 			values[i] = r.value(s.args[0], i)
 		}
 	}
-	inside := make([]bool, len(active))
-	copy(inside, active)
+	inside := r.inside(active)
+	defer r.ended(inside)
 	for {
 		some := false
 		for i, on := range inside {
