@@ -12,7 +12,7 @@ import (
 // access is a load or a store: count elements side by side.
 type access struct {
 	s      *step
-	space  string
+	in     space
 	base   int // row of the address
 	offset uint64
 	size   int   // of an element
@@ -21,6 +21,15 @@ type access struct {
 	width  int   // of the registers
 	memory int   // which of block.seen
 }
+
+// space is a state space.
+type space uint8
+
+const (
+	inShared space = iota
+	inGlobal
+	inLocal
+)
 
 // loadParam decodes the load of an argument.
 func (d *decoder) loadParam(x *instruction) (run, error) {
@@ -64,8 +73,11 @@ func (d *decoder) address(arg, kind string) (base int, offset uint64, err error)
 	return base, offset, err
 }
 
-// spaces is the type of addresses in the state spaces.
-var spaces = map[string]string{"global": "u64", "shared": "u32", "local": "u64"}
+// spaces is the state spaces, with the type of addresses in them.
+var spaces = map[string]struct {
+	in   space
+	kind string
+}{"global": {inGlobal, "u64"}, "shared": {inShared, "u32"}, "local": {inLocal, "u64"}}
 
 // newAccess decodes what loads and stores share. at is the operand with the
 // address, and values that with the registers.
@@ -75,7 +87,8 @@ func (d *decoder) newAccess(x *instruction, s *step, at, values string, load boo
 		return nil, errors.New("a state space and a type are missing")
 	}
 	kind := x.kind()
-	a.space = x.mods[0]
+	from, known := spaces[x.mods[0]]
+	a.in = from.in
 	a.size, a.signed = sizeOf(kind), kind[0] == 's'
 	count := 1
 	for _, m := range x.mods[1 : len(x.mods)-1] {
@@ -84,12 +97,12 @@ func (d *decoder) newAccess(x *instruction, s *step, at, values string, load boo
 			count = 2
 		case m == "v4":
 			count = 4
-		case m == "nc" && load && a.space == "global":
+		case m == "nc" && load && a.in == inGlobal:
 		default:
 			return nil, fmt.Errorf("no way to run %s.%s", x.name, strings.Join(x.mods, "."))
 		}
 	}
-	if spaces[x.mods[0]] == "" || a.size == 0 || a.size*count > 16 {
+	if !known || a.size == 0 || a.size*count > 16 {
 		return nil, fmt.Errorf("no way to run %s.%s", x.name, strings.Join(x.mods, "."))
 	}
 	names := vector(values)
@@ -104,13 +117,13 @@ func (d *decoder) newAccess(x *instruction, s *step, at, values string, load boo
 		a.rows = append(a.rows, row)
 	}
 	var err error
-	if a.base, a.offset, err = d.address(at, spaces[x.mods[0]]); err != nil {
+	if a.base, a.offset, err = d.address(at, from.kind); err != nil {
 		return nil, err
 	}
-	switch a.space {
-	case "shared":
+	switch a.in {
+	case inShared:
 		d.f.unit = min(d.f.unit, a.size)
-	case "global":
+	case inGlobal:
 		a.memory = d.f.loads
 		d.f.loads++
 	}
@@ -130,7 +143,8 @@ func (d *decoder) element(name, kind string, load bool, a *access) (int, error) 
 	return r.row, nil
 }
 
-// find is the bytes of global memory at an address; nil after a failure.
+// find is the bytes of global memory at an address, a power of two of them; nil after
+// a failure.
 func (a *access) find(w *warp, lane int, address uint64, n int, write bool) []byte {
 	r := &w.b.seen[a.memory]
 	at := address - r.base
@@ -149,7 +163,7 @@ func (a *access) find(w *warp, lane int, address uint64, n int, write bool) []by
 			w.fail(a.s, lane, "%d bytes at %#x: there is no memory", n, address)
 		}
 		return nil
-	case address%uint64(n) != 0:
+	case address&uint64(n-1) != 0:
 		w.fail(a.s, lane, "%d bytes at %#x, which is no multiple of that", n, address)
 		return nil
 	}
@@ -170,10 +184,10 @@ func (a *access) own(w *warp, lane int, address uint64, n int) []byte {
 func (a *access) bytes(w *warp, lane int, write bool) []byte {
 	n := a.size * len(a.rows)
 	address := w.rows[a.base][lane] + a.offset
-	switch a.space {
-	case "global":
+	switch a.in {
+	case inGlobal:
 		return a.find(w, lane, address, n, write)
-	case "local":
+	case inLocal:
 		return a.own(w, lane, address, n)
 	}
 	s := &w.b.shared
@@ -228,6 +242,18 @@ func (d *decoder) load(x *instruction) (run, error) {
 		return nil, err
 	}
 	k := mask(a.width)
+	if a.size == 4 && len(a.rows) == 1 && !a.signed { // as most are
+		return func(w *warp, m uint32) {
+			for to := &w.rows[a.rows[0]]; m != 0; m &= m - 1 {
+				lane := bits.TrailingZeros32(m) & (lanes - 1)
+				b := a.bytes(w, lane, false)
+				if b == nil {
+					return
+				}
+				to[lane] = uint64(binary.LittleEndian.Uint32(b))
+			}
+		}, nil
+	}
 	return func(w *warp, m uint32) {
 		for ; m != 0; m &= m - 1 {
 			lane := bits.TrailingZeros32(m) & (lanes - 1)

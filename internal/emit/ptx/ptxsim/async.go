@@ -51,7 +51,7 @@ func (d *decoder) beginCopy(x *instruction, s *step) (run, error) {
 	if err != nil || n != 16 && (x.has("cg") || n != 4 && n != 8) {
 		return nil, fmt.Errorf("no copy of %s bytes", x.args[2])
 	}
-	to := &access{s: s, space: "shared", size: n, rows: []int{0}}
+	to := &access{s: s, size: n, rows: []int{0}}
 	if to.base, to.offset, err = d.address(x.args[0], "u32"); err != nil {
 		return nil, err
 	}

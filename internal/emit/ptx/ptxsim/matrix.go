@@ -40,7 +40,7 @@ func (d *decoder) loadMatrix(x *instruction) (run, error) {
 		return nil, err
 	}
 	s := &step{source: x}
-	from := &access{s: s, space: "shared", size: 16, rows: []int{0}}
+	from := &access{s: s, size: 16, rows: []int{0}}
 	if from.base, from.offset, err = d.address(x.args[1], "u32"); err != nil {
 		return nil, err
 	}

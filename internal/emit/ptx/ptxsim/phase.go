@@ -63,7 +63,7 @@ func (d *decoder) phase(x *instruction) (run, error) {
 	if err := x.want(wanted); err != nil {
 		return nil, err
 	}
-	a := &access{s: &step{source: x}, space: "shared", size: phaseBytes, rows: []int{0}}
+	a := &access{s: &step{source: x}, size: phaseBytes, rows: []int{0}}
 	var err error
 	if a.base, a.offset, err = d.address(x.args[at], "u32"); err != nil {
 		return nil, err

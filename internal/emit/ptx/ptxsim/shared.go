@@ -1,6 +1,9 @@
 package ptxsim
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // dynamicAlign is where shared memory begins whose size a launch tells.
 const dynamicAlign = 128
@@ -10,7 +13,8 @@ const dynamicAlign = 128
 // something orders them, see clocks.go.
 type sharedMemory struct {
 	data    []byte
-	unit    int
+	unit    int // a power of two
+	shift   int // which one
 	warps   int
 	floor   uint32 // what happened up to this time comes before all that follows
 	writers []visit
@@ -33,7 +37,7 @@ const everyone = -1
 // newSharedMemory makes n bytes. phased says that there are barriers of phases.
 func newSharedMemory(n, unit, warps int, phased bool) sharedMemory {
 	units := (n + unit - 1) / unit
-	s := sharedMemory{data: make([]byte, n), unit: unit, warps: warps, writers: make([]visit, units), readers: make([]visit, units)}
+	s := sharedMemory{data: make([]byte, n), unit: unit, shift: bits.TrailingZeros(uint(unit)), warps: warps, writers: make([]visit, units), readers: make([]visit, units)}
 	if phased {
 		s.seen, s.busy = make([]uint32, units*warps), make([]uint16, units)
 	}
@@ -49,12 +53,17 @@ func (s *sharedMemory) reset() {
 	clear(s.writers)
 }
 
-// at checks an access of n bytes.
+// units are those of n bytes: from first on, before end.
+func (s *sharedMemory) units(at, n int) (first, end int) {
+	return at >> s.shift, (at + n + s.unit - 1) >> s.shift
+}
+
+// at checks an access of n bytes, a power of two.
 func (s *sharedMemory) at(address uint64, n int) (int, error) {
 	if address < sharedBase || address-sharedBase+uint64(n) > uint64(len(s.data)) {
 		return 0, fmt.Errorf("address %d of shared memory is outside its %d bytes", int64(address-sharedBase), len(s.data))
 	}
-	if address%uint64(n) != 0 {
+	if address&uint64(n-1) != 0 {
 		return 0, fmt.Errorf("address %d of shared memory is no multiple of %d", address-sharedBase, n)
 	}
 	return int(address - sharedBase), nil
@@ -73,8 +82,8 @@ func (s *sharedMemory) before(v visit, w *warp, thread int32) bool {
 
 // read and write note an access of n bytes by a thread of w.
 func (s *sharedMemory) read(at, n int, w *warp, thread int32) error {
-	for u := at / s.unit; u*s.unit < at+n; u++ {
-		if v := s.writers[u]; !s.before(v, w, thread) {
+	for u, end := s.units(at, n); u < end; u++ {
+		if v := s.writers[u]; v.clock > s.floor && !s.before(v, w, thread) {
 			return fmt.Errorf("a race: byte %d of shared memory was written by thread %d, and no barrier has been since", u*s.unit, v.thread)
 		}
 		s.noteRead(u, w, thread)
@@ -124,7 +133,7 @@ func (s *sharedMemory) unread(u int, w *warp, thread int32) bool {
 }
 
 func (s *sharedMemory) write(at, n int, w *warp, thread int32) error {
-	for u := at / s.unit; u*s.unit < at+n; u++ {
+	for u, end := s.units(at, n); u < end; u++ {
 		if s.busy != nil && s.busy[u] > 0 {
 			return fmt.Errorf("a race: byte %d of shared memory is being read by wgmma, which nobody has waited for", u*s.unit)
 		}
@@ -146,7 +155,7 @@ const pending = 1<<32 - 1
 // arriving notes that n bytes are on their way, which nobody may see before who
 // brings them has waited for them.
 func (s *sharedMemory) arriving(at, n int) {
-	for u := at / s.unit; u*s.unit < at+n; u++ {
+	for u, end := s.units(at, n); u < end; u++ {
 		s.writers[u].clock = pending
 	}
 }

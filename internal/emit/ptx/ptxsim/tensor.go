@@ -47,7 +47,7 @@ func (d *decoder) copyTensor(x *instruction) (run, error) {
 	d.f.phased = true
 	d.f.unit = min(d.f.unit, phaseBytes)
 	s := &step{source: x}
-	c := &tensorCode{s: s, rank: rank, to: &access{s: s, space: "shared"}, barrier: &access{s: s, space: "shared", size: phaseBytes, rows: []int{0}}}
+	c := &tensorCode{s: s, rank: rank, to: &access{s: s}, barrier: &access{s: s, size: phaseBytes, rows: []int{0}}}
 	if c.to.base, c.to.offset, err = d.address(x.args[0], "u32"); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (w *warp) mayCopy(op *tensorCopy, lane int) error {
 	case p.coming+op.n > p.expected:
 		return fmt.Errorf("a copy of %d bytes to a barrier that expects %d, of which %d are on their way", op.n, p.expected, p.coming)
 	}
-	for u := op.at / s.unit; u*s.unit < op.at+op.n; u++ {
+	for u, end := s.units(op.at, op.n); u < end; u++ {
 		v := s.writers[u]
 		switch {
 		case s.busy[u] > 0:
@@ -213,7 +213,7 @@ func (b *block) endCopy() {
 	})
 	me := len(b.warps)
 	b.async = max(b.async, s.floor) + 1
-	for u := op.at / s.unit; u*s.unit < op.at+op.n; u++ {
+	for u, end := s.units(op.at, op.n); u < end; u++ {
 		s.writers[u] = visit{b.async, int32(me * lanes)}
 	}
 	p := op.barrier

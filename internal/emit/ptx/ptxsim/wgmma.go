@@ -253,7 +253,7 @@ func (w *warp) awaitProducts(n int) {
 // beginAsync notes that wgmma begins to read n bytes: what is there was written
 // before, by who has fenced it.
 func (s *sharedMemory) beginAsync(at, n int, w *warp) error {
-	for u := at / s.unit; u*s.unit < at+n; u++ {
+	for u, end := s.units(at, n); u < end; u++ {
 		v := s.writers[u]
 		switch by := int(v.thread) / lanes; {
 		case !s.before(v, w, everyone):
@@ -268,7 +268,7 @@ func (s *sharedMemory) beginAsync(at, n int, w *warp) error {
 
 // endAsync notes that it has.
 func (s *sharedMemory) endAsync(at, n int, w *warp) {
-	for u := at / s.unit; u*s.unit < at+n; u++ {
+	for u, end := s.units(at, n); u < end; u++ {
 		s.busy[u]--
 		s.noteAsync(u, w)
 	}
