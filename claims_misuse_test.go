@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/embed"
 	"github.com/sinterml/sinter/hub"
 	"github.com/sinterml/sinter/model"
@@ -304,10 +305,7 @@ func small(x sinter.Tensor) bool {
 
 // No exported function or method panics, whatever it is given.
 func TestNothingPanics(t *testing.T) {
-	rounds := 40
-	if testing.Short() {
-		rounds = 10
-	}
+	rounds := effort.Of(10, 20, 40, 40)
 	calls := map[string]reflect.Value{}
 	for name, f := range functions {
 		calls[name] = reflect.ValueOf(f)

@@ -199,7 +199,7 @@ func TestHundredGoroutines(t *testing.T) {
 
 // x = f(x) again and again holds memory flat.
 func TestLongLoopHoldsMemory(t *testing.T) {
-	steps := effort.Of(10_000, 30_000, 100_000, 100_000)
+	steps := effort.Of(10_000, 10_000, 100_000, 100_000)
 	d := openCPU(t, sinter.CPUOptions{})
 	ctx := sinter.WithDevice(context.Background(), d)
 	half, one := sinter.Scalar(0.5), sinter.Scalar(1)

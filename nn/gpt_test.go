@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/nn"
 	"github.com/sinterml/sinter/nn/gpt"
 	"github.com/sinterml/sinter/nn/gpt/gpttest"

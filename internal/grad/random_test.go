@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/interp"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/grad"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"

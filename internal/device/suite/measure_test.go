@@ -7,6 +7,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/cpu"
 	"github.com/sinterml/sinter/internal/device/interp"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 )
 
 // The processor keeps every rule and has every format; so do Go's loops.

@@ -6,6 +6,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/toy"
 	"github.com/sinterml/sinter/internal/devicetest"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 )
 
 // TestConformance is what a new device has to pass; Slow, as this one is.

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 	"weak"
 
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/loop/looptest"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/native/nativetest"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"

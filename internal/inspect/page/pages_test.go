@@ -13,6 +13,7 @@ import (
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/bench/training"
 	"github.com/sinterml/sinter/embed"
+	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/inspect/page"
 	"github.com/sinterml/sinter/model"
