@@ -19,9 +19,9 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
-	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/embed"
 	"github.com/sinterml/sinter/hub"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/model"
 	"github.com/sinterml/sinter/nn"
 	"github.com/sinterml/sinter/optim"

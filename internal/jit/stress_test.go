@@ -20,7 +20,7 @@ import (
 
 // stressTime is how long each of the tests below runs.
 func stressTime() time.Duration {
-	return effort.Of(time.Second, time.Second, time.Second, time.Minute)
+	return effort.Of(500*time.Millisecond, 500*time.Millisecond, time.Second, time.Minute)
 }
 
 // round computes y += x*a on fresh memory, half of it on the Go heap, in tasks of

@@ -1,10 +1,11 @@
-package template
+package template_test
 
 import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // What an epilogue reads beside the sums is a matrix of 4-byte elements with
@@ -26,7 +27,7 @@ func TestBeside(t *testing.T) {
 		{"turned", loop.AddIndex(loop.MulIndex(col.Ref(), loop.Int(48)), row.Ref()), ir.F32, false},
 		{"bytes", loop.AddIndex(rows(48), col.Ref()), ir.U8, false},
 	} {
-		g := &Gemm{Row: row, Col: col, Batch: &loop.Var{Name: "batch"}, Acc: acc, DType: ir.F32}
+		g := &template.Gemm{Row: row, Col: col, Batch: &loop.Var{Name: "batch"}, Acc: acc, DType: ir.F32}
 		load := loop.Apply(ir.Cast, ir.F32, loop.Load(3, c.dtype, c.index, nil))
 		g.Epilogue = []loop.Stmt{&loop.Store{Param: 4, Index: loop.AddIndex(rows(48), col.Ref()), Value: loop.Apply(ir.Add, ir.F32, acc.Ref(), load)}}
 		at, ok := g.Beside()

@@ -1,10 +1,11 @@
-package template
+package template_test
 
 import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
 )
 
 // An operand has less than a byte for each value where every element that it
@@ -30,7 +31,7 @@ func TestHalves(t *testing.T) {
 		{"threes", load(ir.F32, by(3)), false},
 		{"no weights", loop.Const(ir.F32, 0), false},
 	} {
-		g := &Gemm{Inner: k, Col: col, Y: c.y}
+		g := &template.Gemm{Inner: k, Col: col, Y: c.y}
 		if got := g.Halves(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

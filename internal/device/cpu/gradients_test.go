@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/grad"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
@@ -18,10 +19,7 @@ import (
 // at random has, such as sums of spread slices and several results that share
 // almost everything.
 func TestRandomGradients(t *testing.T) {
-	n := graphs / 3
-	if testing.Short() {
-		n = 100
-	}
+	n := effort.Of(100, graphs/6, graphs/3, graphs/3)
 	compared := 0
 	devices := append(machines(t), streaming(t)...)
 	for seed := range n {

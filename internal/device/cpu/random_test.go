@@ -12,6 +12,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
@@ -146,6 +147,10 @@ func machines(t testing.TB) []*Device {
 	}
 	return all
 }
+
+// few leaves out most of the cases, by number, that closures compute before CI: they
+// take far longer than machine code.
+func few(d *Device, i int) bool { return d.ISA() == Generic && effort.Now() < effort.CI && i%5 > 0 }
 
 // withSlow are those and, where the processor has an instruction for products of
 // bf16, a device that takes it for slow though it is not, or the reverse.

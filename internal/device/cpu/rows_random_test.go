@@ -16,7 +16,7 @@ import (
 // rowGraphs is how many of such graphs a test compares.
 func rowGraphs() int {
 	most := min(graphs/6, 4000)
-	return effort.Of(60, most, most, graphs/20)
+	return effort.Of(60, most/2, most, graphs/20)
 }
 
 // TestRandomRows compares kernels of several passes over rows with the referee.

@@ -21,7 +21,7 @@ import (
 
 // stressTime is how long TestStress runs.
 func stressTime() time.Duration {
-	return effort.Of(300*time.Millisecond, 2*time.Second, 2*time.Second, 2*time.Minute)
+	return effort.Of(300*time.Millisecond, 700*time.Millisecond, 2*time.Second, 2*time.Minute)
 }
 
 // stressed is a program of the stress test and what it must give.
