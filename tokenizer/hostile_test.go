@@ -144,7 +144,7 @@ func TestDamagedTokenizers(t *testing.T) {
 // Texts of one line without end, which a careless tokenizer takes quadratic time
 // for: of each kind of character, for each kind of tokenizer.
 func TestLongLines(t *testing.T) {
-	size, each := 20_000, 20*time.Microsecond
+	size, each := 10_000, 10*time.Microsecond
 	if effort.Now() >= effort.CI { // of what is quadratic as much comes to light as by 1 MB in 20 microseconds a byte
 		size, each = 200_000, 4*time.Microsecond
 	}

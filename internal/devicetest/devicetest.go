@@ -94,6 +94,12 @@ func (s *subject) samples(c *prepared) []*suite.Sample {
 	return sorted[:min(2, len(sorted))]
 }
 
+// last is the largest of those.
+func (s *subject) last(c *prepared) *suite.Sample {
+	all := s.samples(c)
+	return all[len(all)-1]
+}
+
 // names are the cases that a promise takes: of a slow device none that is large.
 func (s *subject) names(all []string) []string {
 	if !s.slow {

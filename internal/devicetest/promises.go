@@ -12,6 +12,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -189,6 +190,9 @@ func (s *subject) concurrency() error {
 		}
 		var wait sync.WaitGroup
 		errs := make([]error, 12)
+		if s.slow && effort.Now() < effort.CI {
+			errs = errs[:4]
+		}
 		for g := range errs {
 			wait.Go(func() {
 				for i := range len(runs) {

@@ -32,8 +32,7 @@ func (s *subject) hundredRuns() error {
 
 func (s *subject) repeat(c *prepared) (err error) {
 	ctx := context.Background()
-	samples := s.samples(c)
-	r := samples[len(samples)-1]
+	r := s.last(c)
 	runs := 100
 	if s.slow {
 		runs = 2

@@ -11,6 +11,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -169,6 +170,9 @@ func (s *subject) addresses() error {
 			return err
 		}
 		r := c.runs[len(c.runs)-1]
+		if effort.Now() < effort.CI {
+			r = s.last(c)
+		}
 		moved := &suite.Sample{Env: maps.Clone(r.Env), Want: r.Want, Bounds: r.Bounds}
 		b := &device.Bound{Module: m, Env: r.Env}
 		for i, leaf := range r.Leaves {

@@ -3,7 +3,6 @@ package asm_test
 import (
 	"fmt"
 
-	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // sample is an instruction as text and bytes.
@@ -102,7 +104,7 @@ func TestAnyOperands(t *testing.T) {
 			continue
 		}
 		r := &rows[rng.IntN(len(rows))] // for the unit of displacements alone
-		for range 300 {
+		for range effort.Of(100, 150, 300, 300) {
 			p := picker{rng, rng.IntN(2) == 0}
 			args := []Arg{L128 + Length(rng.IntN(3))}
 			for range rng.IntN(5) {
