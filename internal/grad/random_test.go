@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/interp"
-	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/grad"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
@@ -17,10 +17,7 @@ import (
 // TestRandomGraphs compares gradients of random graphs with the difference
 // that a small step makes along a random direction.
 func TestRandomGraphs(t *testing.T) {
-	n := 3000
-	if testing.Short() {
-		n = 300
-	}
+	n := effort.Of(300, 1200, 3000, 3000)
 	compared, ops := 0, map[ir.Op]int{}
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 1))

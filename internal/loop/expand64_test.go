@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -220,7 +221,7 @@ func expand64Random(t *testing.T, n int, seed uint64) {
 	}
 }
 
-func TestExpand64(t *testing.T) { expand64Random(t, 40_000, 1) }
+func TestExpand64(t *testing.T) { expand64Random(t, effort.Of(15_000, 15_000, 40_000, 40_000), 1) }
 
 // TestReference64 compares the reference with values of mpmath, to 700 digits.
 func TestReference64(t *testing.T) {

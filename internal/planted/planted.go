@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/cpuid"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // Defect is one change to one file.
@@ -129,7 +130,7 @@ func (d *Defect) TryWithout(ctx context.Context, root string) (failed []string, 
 }
 
 // A defect may hang its tests: that is noticed after this time.
-const testTimeout = "3m"
+const testTimeout = "6m"
 
 func (d *Defect) test(ctx context.Context, root string, more ...string) (failed []string, err error) {
 	args := append([]string{"test", "-json", "-vet=off", "-p=1", "-timeout=" + testTimeout, "-run=" + d.Run}, more...)
@@ -138,6 +139,7 @@ func (d *Defect) test(ctx context.Context, root string, more ...string) (failed 
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./"+d.Package)...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), effort.AsCI+"=1") // an ordinary run tries fewer cases
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	runErr := cmd.Run()

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/interp"
-	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 )
 
-// graphs is how many random graphs a rule set is tried on; the build tag long
-// sets more.
-var graphs = 250
+// graphs is how many random graphs a rule set is tried on.
+func graphs() uint64 { return effort.Of[uint64](120, 120, 250, 20_000) }
 
 var drawings = map[string]irtest.Config{
 	"all":      {MaxNodes: 16, MaxElements: 256, Special: 0.1},
@@ -75,7 +74,7 @@ func TestExactPassesKeepBits(t *testing.T) {
 	for set, off := range sets {
 		for drawing, c := range drawings {
 			t.Run(set+"/"+drawing, func(t *testing.T) {
-				for seed := range uint64(graphs) {
+				for seed := range graphs() {
 					g, data, env := draw(seed, c)
 					after := runTwice(t, g, Options{NoOpt: off, Check: true})
 					if after == g {
@@ -169,7 +168,7 @@ func element(d ir.DType, b []byte, i int) uint64 {
 // Each rule must have been tried, or the fuzzing above says nothing about it.
 func TestEveryRuleApplies(t *testing.T) {
 	count := map[string]int{}
-	for seed := range uint64(8 * graphs) {
+	for seed := range max(8*graphs(), 2000) {
 		for _, c := range drawings {
 			g, _, _ := draw(seed, c)
 			_, stats, err := Run(g, Options{})
@@ -224,7 +223,7 @@ func TestReassociatingPassesStayWithinBounds(t *testing.T) {
 	for drawing, c := range drawings {
 		t.Run(drawing, func(t *testing.T) {
 			judged := 0
-			for seed := range uint64(graphs) {
+			for seed := range graphs() {
 				g, data, env := draw(seed, c)
 				after := runTwice(t, g, Options{NoOpt: off, Check: true})
 				if after == g {

@@ -66,7 +66,7 @@ func unpacked(codes, scales []byte, order int4.Order, batch, groups, cols, k, n 
 // codes and scales stand for, whatever way data and weights come; and half a step
 // of each group off, at most, what was written.
 func TestPackedProducts(t *testing.T) {
-	for seed := range uint64(12 * graphs / 10) {
+	for seed := range 12 * graphs() / 10 {
 		c := newProductCase(seed)
 		c.k += int(seed % 90)     // over several groups, the last of any size
 		c.n += int(seed % 5 * 20) // and panels

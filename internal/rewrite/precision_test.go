@@ -181,7 +181,7 @@ func TestPrecisionStaysWithinBounds(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) {
 			f := narrow{dtype: p}
 			used := 0.0 // of the bound, at most
-			for seed := range uint64(12 * graphs / 10) {
+			for seed := range 12 * graphs() / 10 {
 				c := newProductCase(seed)
 				g, data := c.graph(t, int(seed)%dataWays, int(seed/dataWays)%weightWays)
 				o := Options{Precision: p, Check: true}
@@ -327,7 +327,7 @@ func TestUnknownPrecisionIsAnError(t *testing.T) {
 // they have without, on the referee; but every product of data says it, after all
 // other passes too, and read back from its text.
 func TestTF32IsAPermission(t *testing.T) {
-	for seed := range uint64(12 * graphs / 10) {
+	for seed := range 12 * graphs() / 10 {
 		c := newProductCase(seed)
 		g, data := c.graph(t, int(seed)%dataWays, int(seed/dataWays)%weightWays)
 		plain, _, err := Run(g, Options{Check: true})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device/interp"
-	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/ir/irtest"
 	"github.com/sinterml/sinter/internal/loop"
@@ -119,10 +119,7 @@ func testOps() []ir.Op {
 // the referee on graphs of whole numbers, where every order of summing gives
 // the same bits.
 func TestRandomGraphs(t *testing.T) {
-	n := 1500
-	if testing.Short() {
-		n = 200
-	}
+	n := effort.Of(200, 700, 1500, 1500)
 	anchors := map[ir.Op]bool{ir.MatMul: true, ir.Attention: true}
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))

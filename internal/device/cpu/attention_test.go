@@ -16,6 +16,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/interp"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -318,10 +319,7 @@ func TestAttentionForms(t *testing.T) { checkAttentions(t, 5, randomAttention) }
 // checkAttentions compares attentions that draw makes with the referee.
 func checkAttentions(t *testing.T, stream uint64, draw func(rng *rand.Rand, longest int) *attentionTest) {
 	t.Helper()
-	n := 250
-	if testing.Short() {
-		n = 30
-	}
+	n := effort.Of(30, 120, 250, 250)
 	devices := withSlow(t)
 	for seed := range n {
 		if few(devices[seed%len(devices)], seed/len(devices)) {

@@ -21,10 +21,7 @@ import (
 // fault is the run's error. Nothing behind a buffer may be read: a tensor may be
 // the last thing in a mapped file.
 func TestGuardPages(t *testing.T) {
-	n := 400
-	if testing.Short() {
-		n = 60
-	}
+	n := effort.Of(60, 200, 400, 400)
 	devices := machines(t)
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 17))

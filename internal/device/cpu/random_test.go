@@ -186,10 +186,7 @@ var graphs, graphsOff = 3000, 40
 // off, with the referee: bit for bit on whole numbers, within the referee's
 // error bounds on others.
 func TestRandomGraphs(t *testing.T) {
-	n := graphs
-	if testing.Short() {
-		n = 300
-	}
+	n := effort.Of(300, graphs/2, graphs, graphs)
 	devices := append(machines(t), streaming(t)...)
 	parts := runtime.GOMAXPROCS(0)
 	for part := range parts {

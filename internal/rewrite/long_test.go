@@ -1,5 +1,0 @@
-//go:build long
-
-package rewrite
-
-func init() { graphs = 20_000 }
