@@ -221,6 +221,9 @@ func FMA32(x, y, z float32) float32 {
 	if b := math.Float64bits(s); b&below != half && b&^(1<<63) >= normals {
 		return float32(s)
 	}
+	if s == 0 { // as often: exact, no product is too small for float64
+		return float32(s)
+	}
 	return roundedSum(p, c, s)
 }
 
