@@ -190,7 +190,7 @@ func (s *subject) concurrency() error {
 		}
 		var wait sync.WaitGroup
 		errs := make([]error, 12)
-		if s.slow && effort.Now() < effort.CI {
+		if s.slow && effort.Less() {
 			errs = errs[:4]
 		}
 		for g := range errs {

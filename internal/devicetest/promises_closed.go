@@ -80,7 +80,7 @@ func (s *subject) closedMidway() error {
 	}
 	r := c.runs[len(c.runs)-1]
 	rounds := 8
-	if s.slow && effort.Now() < effort.CI {
+	if s.slow && effort.Less() {
 		rounds = 3
 	}
 	for range rounds {

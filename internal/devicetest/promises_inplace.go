@@ -8,6 +8,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -61,7 +62,10 @@ func (s *subject) overwrites(g *ir.Graph) (err error) {
 			err = errors.Join(err, buf.Close())
 		}
 	}()
-	const steps = 3
+	steps := 3
+	if s.slow && effort.Less() {
+		steps = 2
+	}
 	for step := range steps {
 		if err := s.step(g, apart, over); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)

@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 				continue
 			}
 			t.Run(isa.String()+" "+name, func(t *testing.T) {
-				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}, Slow: off != nil && effort.Now() < effort.CI})
+				devicetest.Run(t, open, devicetest.Options{Compile: device.Options{NoOpt: off, Check: true}, Slow: off != nil && effort.Less()})
 			})
 		}
 	}

@@ -150,7 +150,7 @@ func machines(t testing.TB) []*Device {
 
 // few leaves out most of the cases, by number, that closures compute before CI: they
 // take far longer than machine code.
-func few(d *Device, i int) bool { return d.ISA() == Generic && effort.Now() < effort.CI && i%5 > 0 }
+func few(d *Device, i int) bool { return d.ISA() == Generic && effort.Less() && i%5 > 0 }
 
 // withSlow are those and, where the processor has an instruction for products of
 // bf16, a device that takes it for slow though it is not, or the reverse.

@@ -90,7 +90,7 @@ func (c splitCase) test(t *testing.T, d ir.DType, but string) {
 			if kind != "plain" && (testing.Short() || d != ir.F32 && (kind != "nan" || !d.IsFloat())) {
 				continue
 			}
-			if !all && total > 1<<17 && (kind == but || total > 1<<20 && kind != "plain" && kind != "nan") {
+			if effort.Less() && total > 1<<17 && (kind == but || total > 1<<20 && kind != "plain" && kind != "nan") {
 				continue // the referee takes seconds for so many
 			}
 			leaves := [][]byte{numbers(rng, d, total, kind)}
@@ -102,7 +102,7 @@ func (c splitCase) test(t *testing.T, d ir.DType, but string) {
 		}
 		for _, isa := range isas {
 			some := samples
-			if isa == Generic && !all { // closures take far longer than machine code
+			if isa == Generic && effort.Less() { // closures take far longer than machine code
 				some = some[:min(2, len(some))]
 			}
 			c.compare(t, isa, g, env, some)

@@ -10,6 +10,7 @@ import (
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 	"github.com/sinterml/sinter/internal/emit/entry"
 	"github.com/sinterml/sinter/internal/emit/ptx"
 	"github.com/sinterml/sinter/internal/ir"
@@ -19,7 +20,7 @@ import (
 // and once as it is written, which stays f32.
 func tf32Case(fill suite.Fill, k int) *suite.Case {
 	sizes := []ir.Env{{"M": 0}, {"M": 3}, {"M": 16}, {"M": 130}}
-	if k > 100 && quick() { // long sums, of few rows
+	if k > 100 && effort.Less() { // long sums, of few rows
 		sizes = sizes[1:2]
 	}
 	return &suite.Case{Name: "tf32", Sizes: sizes, Build: func(b *suite.Builder) []*ir.Node {
