@@ -35,7 +35,7 @@ func BenchmarkOverhead(b *testing.B) {
 }
 
 // BenchmarkOperators times operators that are loops or steps of the host on the
-// cpu, no products: sorting, and windows over padded images.
+// cpu, no products: sorting, windows over padded images, and gradients.
 func BenchmarkOperators(b *testing.B) {
 	numbers := func(shape ...int) Tensor {
 		n := 1
@@ -61,6 +61,9 @@ func BenchmarkOperators(b *testing.B) {
 	}{
 		{"topk", best, inputs{"x": numbers(512, 100)}},
 		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
+		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
+		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
+		{"gradient of cumprod", Grad(rows.CumProd(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p := compileOn(b, d, c.y)

@@ -1,18 +1,25 @@
 package grad
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
 
 // reduceMax shares the gradient among all that are equal to the result. They are
-// counted in what x is computed in: f16 holds no number above 65504.
+// counted in what x is computed in: f16 holds no number above 65504. To NaN
+// nothing is equal: the gradient is NaN then.
 func reduceMax(m *maker, x, r, d *ir.Node) *ir.Node {
 	top, wide := m.op(ir.Equal, x, m.expand(r, x.Shape)), x.DType.Compute()
 	count := m.sum(m.cast(top, wide), r.Attr.Axes...)
 	share := m.cast(m.div(m.cast(d, wide), count), x.DType)
-	return m.where(top, m.expand(share, x.Shape), m.zeros(x))
+	return m.where(top, m.expand(share, x.Shape), m.expand(m.zeroUnlessNaN(r), x.Shape))
+}
+
+// zeroUnlessNaN is 0, and NaN where x is.
+func (m *maker) zeroUnlessNaN(x *ir.Node) *ir.Node {
+	return m.where(m.op(ir.Equal, x, x), m.zeros(x), m.number(x, math.NaN()))
 }
 
 // reduceProd multiplies the gradient by the product of all other elements:
@@ -74,5 +81,5 @@ func segmentReduce(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	count := m.add(ir.SegmentReduce, ir.Attr{Mode: "sum"}, m.cast(top, wide), offsets)
 	// An empty segment counts none; no row reads its share.
 	share := m.cast(m.div(m.cast(rows(d[0]), wide), rows(count)), x.DType)
-	return []*ir.Node{m.where(top, share, m.zeros(x))}
+	return []*ir.Node{m.where(top, share, rows(m.zeroUnlessNaN(n)))}
 }
