@@ -63,6 +63,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
+		{"gradient of cummax", Grad(rows.CumMax(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of cumprod", Grad(rows.CumProd(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

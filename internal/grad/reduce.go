@@ -60,15 +60,6 @@ func (m *maker) productBefore(x *ir.Node, axis int) *ir.Node {
 	return m.add(ir.Scan, ir.Attr{Axes: []int{axis}, Mode: "prod"}, shifted)
 }
 
-// scan of a sum is, backwards, the sum of what comes behind.
-func scan(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
-	if n.Attr.Mode != "sum" {
-		return byDefinition(m, n, d)
-	}
-	axis := n.Attr.Axis()
-	return []*ir.Node{m.flip(m.add(ir.Scan, n.Attr, m.flip(d[0], axis)), axis)}
-}
-
 func segmentReduce(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	x, offsets := n.In[0], n.In[1]
 	ids := m.add(ir.SegmentIDs, ir.Attr{Shape: x.Shape[:1]}, offsets)
