@@ -35,7 +35,8 @@ func BenchmarkOverhead(b *testing.B) {
 }
 
 // BenchmarkOperators times operators that are loops or steps of the host on the
-// cpu, no products: sorting, windows over padded images, and gradients.
+// cpu, no products: sorting, windows over padded images, and gradients; and
+// convolutions in groups.
 func BenchmarkOperators(b *testing.B) {
 	numbers := func(shape ...int) Tensor {
 		n := 1
@@ -54,6 +55,10 @@ func BenchmarkOperators(b *testing.B) {
 	rows := Input("x", F32, N(512), N(100))
 	image := inputs{"x": numbers(8, 32, 32, 32)}
 	best, _ := rows.TopK(10, 1)
+	kernel := NewVariable("kernel", numbers(32, 8, 3, 3)).Tensor()
+	grouped := Conv(x, kernel, ConvOptions{Padding: []int{1, 1}, Groups: 4})
+	back := VJP([]Tensor{grouped}, []Tensor{x}, x, kernel)
+	whole := NewVariable("whole", numbers(32, 32, 3, 3)).Tensor()
 	for _, c := range []struct {
 		name string
 		y    Tensor
@@ -61,6 +66,10 @@ func BenchmarkOperators(b *testing.B) {
 	}{
 		{"topk", best, inputs{"x": numbers(512, 100)}},
 		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
+		{"grouped", grouped, image},
+		{"grouped dx", back[0], image},
+		{"grouped dw", back[1], image},
+		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
 		{"gradient of cummax", Grad(rows.CumMax(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},

@@ -61,55 +61,35 @@ func (c *convGrad) turned(perGroup ir.Dim) *ir.Node {
 // kernel is the product of d with the windows of x, which are the same matrix
 // that a convolution multiplies with where it is done by a product.
 func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
-	if !ir.ConvPaysAsProduct(c.n) {
-		return c.kernelByGroup(d, perGroup)
-	}
 	w := c.w.Shape
-	rows, err := ir.ConvRows(c.b, c.a, c.x, c.w)
+	windows, err := c.windows()
 	if err != nil {
 		c.err = err
 		return nil
 	}
-	lastChannel, window := []int{0}, []int{0, c.spatial + 1}
+	order := []int{1, 0}
 	for i := range c.spatial {
-		lastChannel, window = append(lastChannel, i+2), append(window, i+1)
+		order = append(order, i+2)
 	}
-	d = c.reshape(c.permute(d, append(lastChannel, 1)...), ir.Shape{rows.Shape[0], w[0]})
-	dw := c.op(ir.MatMul, c.transposed(d), rows)
+	// In memory, with the batch behind the channels: a product that is to find
+	// each element by divisions is many times slower.
+	d = c.op(ir.Contiguous, c.permute(d, order...))
+	if c.a.Groups > 1 {
+		d = c.reshape(d, ir.Shape{c.groups, perGroup, windows.Shape[2]})
+		return c.reshape(c.op(ir.MatMul, d, c.transposed(windows)), w)
+	}
+	dw := c.op(ir.MatMul, c.reshape(d, ir.Shape{w[0], windows.Shape[0]}), windows)
 	dw = c.reshape(dw, slices.Concat(w[:1], w[2:], w[1:2]))
+	window := []int{0, c.spatial + 1}
+	for i := range c.spatial {
+		window = append(window, i+1)
+	}
 	return c.permute(dw, window...)
 }
 
-// kernelByGroup is kernel for several groups.
-func (c *convGrad) kernelByGroup(d *ir.Node, perGroup ir.Dim) *ir.Node {
-	// The windows: [N, C, image..., kernel...].
-	windows := c.x
-	for i := range c.spatial {
-		windows = c.pad(windows, i+2, ir.N(c.a.Before[i]), ir.N(c.a.After[i]))
+func (c *convGrad) windows() (*ir.Node, error) {
+	if c.a.Groups > 1 {
+		return ir.ConvColumns(c.b, c.a, c.x, c.w)
 	}
-	for i := range c.spatial {
-		axis := i + 2
-		size, _ := c.w.Shape[axis].Const()
-		windows = c.add(ir.Window, ir.Attr{Axes: []int{axis}, Size: size, Stride: c.a.Stride[i], Dilation: c.a.Dilation[i]}, windows)
-	}
-	batch, image, kernel, in := c.x.Shape[0], c.n.Shape[2:], c.w.Shape[2:], c.w.Shape[1]
-	places := batch.Mul(ir.Shape(image).Numel())
-	// By group [places, C/groups * kernel] and [O/groups, places].
-	order := []int{1, 0}
-	for i := range c.spatial {
-		order = append(order, i+3)
-	}
-	order = append(order, 2)
-	for i := range c.spatial {
-		order = append(order, c.spatial+i+3)
-	}
-	windows = c.reshape(windows, slices.Concat(ir.Shape{batch, c.groups, in}, image, kernel))
-	windows = c.reshape(c.permute(windows, order...), ir.Shape{c.groups, places, in.Mul(ir.Shape(kernel).Numel())})
-	order = []int{1, 2, 0}
-	for i := range c.spatial {
-		order = append(order, i+3)
-	}
-	d = c.reshape(d, append(ir.Shape{batch, c.groups, perGroup}, image...))
-	d = c.reshape(c.permute(d, order...), ir.Shape{c.groups, perGroup, places})
-	return c.reshape(c.op(ir.MatMul, d, windows), c.w.Shape)
+	return ir.ConvRows(c.b, c.a, c.x, c.w)
 }

@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // ConvRows lays what stands under each place of a convolution as a row of a
 // matrix: x [N, C, spatial...] becomes [N * places, window * C], where the
 // channel counts fastest, so that a row is made of whole runs of channels. It is
@@ -24,9 +26,8 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node) *Node {
 	// memory.
 	y := d.add(Permute, Attr{Axes: append(lastChannel, 1)}, x)
 	y = d.add(Contiguous, Attr{}, d.add(Pad, Attr{Before: before, After: after}, y))
+	y = d.convWindows(a, y, w, 1)
 	for i := range spatial {
-		size, _ := w.Shape[i+2].Const()
-		y = d.add(Window, Attr{Axes: []int{i + 1}, Size: size, Stride: a.Stride[i], Dilation: a.Dilation[i]}, y)
 		toRows = append(toRows, spatial+2+i)
 	}
 	if d.err != nil {
@@ -42,11 +43,24 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node) *Node {
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
 }
 
-// ConvAsProduct computes a convolution of one group by ConvRows and a product
+// convWindows adds an axis for each of the window's, whose places are counted by
+// the axes of y from first on.
+func (d *definer) convWindows(a *ConvAttr, y, w *Node, first int) *Node {
+	for i := range a.Stride {
+		size, _ := w.Shape[i+2].Const()
+		y = d.add(Window, Attr{Axes: []int{first + i}, Size: size, Stride: a.Stride[i], Dilation: a.Dilation[i]}, y)
+	}
+	return y
+}
+
+// ConvAsProduct computes a convolution by ConvRows, or ConvColumns, and a product
 // with w, for devices that are fast at products. Its sums run over the window
-// first, then the channels.
+// first, then the channels; in groups over the channels first.
 func ConvAsProduct(b *Builder, n, x, w *Node) (*Node, error) {
 	d := &definer{b: b}
+	if n.Attr.Conv.Groups > 1 {
+		return d.convInGroups(n, x, w), d.err
+	}
 	spatial := len(x.Shape) - 2
 	image := n.Shape[2:]
 	var kernel, places []int // axes
@@ -61,13 +75,79 @@ func ConvAsProduct(b *Builder, n, x, w *Node) (*Node, error) {
 	return y, d.err
 }
 
+// ConvColumns lays what stands under each place of a convolution in groups as a
+// column of its group's matrix: x [N, C, spatial...] becomes [groups, C of group *
+// window, N * places], so that the kernel [O, C of group, window...] is a row of
+// each as it lies. It is a copy like that of ConvRows.
+func ConvColumns(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
+	d := &definer{b: b}
+	columns := d.convColumns(a, x, w)
+	return columns, d.err
+}
+
+func (d *definer) convColumns(a *ConvAttr, x, w *Node) *Node {
+	spatial := len(x.Shape) - 2
+	before, after := zeros(spatial+2), zeros(spatial+2)
+	windowFirst, toColumns := []int{1}, []int{0}
+	for i := range spatial {
+		before[i+2], after[i+2] = N(a.Before[i]), N(a.After[i])
+		windowFirst, toColumns = append(windowFirst, spatial+2+i), append(toColumns, i+2)
+	}
+	y := x
+	if slices.ContainsFunc(slices.Concat(a.Before, a.After), func(n int) bool { return n != 0 }) {
+		y = d.add(Contiguous, Attr{}, d.add(Pad, Attr{Before: before, After: after}, x))
+	}
+	if y = d.convWindows(a, y, w, 2); d.err != nil {
+		return nil
+	}
+	places := y.Shape[2 : spatial+2].Numel()
+	if y = d.add(Permute, Attr{Axes: append(windowFirst, toColumns...)}, y); d.err != nil {
+		return nil
+	}
+	if _, most := w.Shape[1:].Numel().Mul(N(a.Groups)).Mul(places).Bounds(); most <= maxConvRow {
+		y = d.add(Contiguous, Attr{}, y)
+	}
+	return d.reshape(y, Shape{N(a.Groups), w.Shape[1:].Numel(), x.Shape[0].Mul(places)})
+}
+
+// convInGroups computes a convolution in groups by ConvColumns and a product of
+// as many matrices.
+func (d *definer) convInGroups(n, x, w *Node) *Node {
+	groups, image := N(n.Attr.Conv.Groups), n.Shape[2:]
+	outC, ok := n.Shape[1].Div(groups)
+	if !ok {
+		return d.fail("%v output channels do not divide into %v groups", n.Shape[1], groups)
+	}
+	columns := d.convColumns(n.Attr.Conv, x, w)
+	rows := d.reshape(w, Shape{groups, outC, w.Shape[1:].Numel()})
+	y := d.reshape(d.add(MatMul, Attr{}, rows, columns), join(Shape{n.Shape[1], x.Shape[0]}, image))
+	order := []int{1, 0}
+	for i := range image {
+		order = append(order, i+2)
+	}
+	return d.add(Permute, Attr{Axes: order}, y)
+}
+
 // maxConvRow bounds what is copied of one image, in elements: 64 MB of f32. A
 // product reads larger ones where they lie, place by place, which is slower.
 const maxConvRow = 1 << 24
 
-// ConvPaysAsProduct tells whether ConvAsProduct is for n: a group of channels
-// would be a product of its own, and many are too small to pay.
-func ConvPaysAsProduct(n *Node) bool { return n.Op == Conv && n.Attr.Conv.Groups == 1 }
+// minConvGroup is how many channels a group needs on both sides: with 4 a product
+// takes a fifth of the time of loops on processors, with 2 about as long, and it
+// needs memory for the windows (go test -run xxx -bench Operators/grouped .).
+const minConvGroup = 4
+
+// ConvPaysAsProduct tells whether ConvAsProduct is for n: a group of channels is a
+// product of its own, and those of few channels are too small to pay.
+func ConvPaysAsProduct(n *Node) bool {
+	if n.Op != Conv || n.Attr.Conv.Groups == 1 {
+		return n.Op == Conv
+	}
+	outC, _ := n.Shape[1].Div(N(n.Attr.Conv.Groups))
+	in, _ := n.In[1].Shape[1].Bounds()
+	out, _ := outC.Bounds()
+	return in >= minConvGroup && out >= minConvGroup
+}
 
 func zeros(n int) []Dim {
 	z := make([]Dim, n)

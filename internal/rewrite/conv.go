@@ -10,7 +10,7 @@ func multiplyConvs(s *setting, g *ir.Graph, pass string, maxK int) (*ir.Graph, e
 	fixed := unchanging(g)
 	chosen := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
-		if !ir.ConvPaysAsProduct(n) || n.DType != ir.F32 || !fixed[n.In[1].ID] || fixed[n.In[0].ID] {
+		if !ir.ConvPaysAsProduct(n) || n.Attr.Conv.Groups > 1 || n.DType != ir.F32 || !fixed[n.In[1].ID] || fixed[n.In[0].ID] {
 			continue
 		}
 		w := n.In[1].Shape
