@@ -58,6 +58,7 @@ func BenchmarkOperators(b *testing.B) {
 	kernel := NewVariable("kernel", numbers(32, 8, 3, 3)).Tensor()
 	grouped := Conv(x, kernel, ConvOptions{Padding: []int{1, 1}, Groups: 4})
 	back := VJP([]Tensor{grouped}, []Tensor{x}, x, kernel)
+	scale := NewVariable("scale", numbers(32, 1, 1)).Tensor()
 	whole := NewVariable("whole", numbers(32, 32, 3, 3)).Tensor()
 	for _, c := range []struct {
 		name string
@@ -70,6 +71,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"grouped dx", back[0], image},
 		{"grouped dw", back[1], image},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
+		{"gradient of groupnorm", VJP([]Tensor{GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-5).Mul(scale)}, []Tensor{x}, x)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
 		{"gradient of cummax", Grad(rows.CumMax(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},

@@ -25,32 +25,62 @@ func AddIndex(a, b *Expr) *Expr {
 			return AddIndex(a.Args[0], Int(c+y))
 		}
 	}
-	if whole := rejoin(a, b); whole != nil { // of what a reshape took apart
+	if whole := rejoinFirst(a, b); whole != nil { // of what a reshape took apart
 		return whole
 	}
 	return Apply(ir.Add, ir.I64, a, b)
 }
 
-// rejoin is p + x*s where a is p + floor(x/c)*c*s and b is (x mod c)*s; else
-// nil.
+// rejoinFirst joins the first summand of b, or of what b is a multiple of, to a,
+// see rejoin; nil if that cannot be.
+func rejoinFirst(a, b *Expr) *Expr {
+	sum, step := scaled(b)
+	if sum.Kind != KindApply || sum.Op != ir.Add {
+		return rejoin(a, b)
+	}
+	times := SizeOf(step)
+	if whole := rejoinFirst(a, MulIndex(sum.Args[0], times)); whole != nil {
+		return AddIndex(whole, MulIndex(sum.Args[1], times))
+	}
+	return nil
+}
+
+// rejoin is p + x*s where a is p + floor(x/c)*c*s and b is (x mod c)*s, and
+// p + (x mod c*n)*s where a has no more than floor(x/c) mod n; else nil. What is
+// looked for may be the last summand of a factor of a's last summand.
 func rejoin(a, b *Expr) *Expr {
 	m, s := scaled(b)
 	if m.Kind != KindApply || m.Op != ir.Mod || a.Kind != KindApply {
 		return nil
 	}
-	if a.Op == ir.Add {
-		if whole := rejoin(a.Args[1], b); whole != nil {
-			return AddIndex(a.Args[0], whole)
-		}
+	c, ok := m.Args[1].dim()
+	if !ok {
 		return nil
+	}
+	rest, last := Int(0), a
+	if a.Op == ir.Add {
+		rest, last = a.Args[0], a.Args[1]
+	}
+	q, step := scaled(last)
+	if !step.Equal(c.Mul(s)) || q.Kind != KindApply {
+		return nil
+	}
+	if q.Op == ir.Add {
+		rest, q = AddIndex(rest, MulIndex(q.Args[0], SizeOf(step))), q.Args[1]
 	}
 	x := m.Args[0]
-	q, step := scaled(a)
-	c, ok := m.Args[1].dim()
-	if !ok || !step.Equal(c.Mul(s)) || !isQuotient(q, x, c) {
+	switch {
+	case isQuotient(q, x, c):
+	case q.Kind == KindApply && q.Op == ir.Mod && isQuotient(q.Args[0], x, c):
+		n, ok := q.Args[1].dim()
+		if !ok {
+			return nil
+		}
+		x = Apply(ir.Mod, ir.I64, x, SizeOf(c.Mul(n)))
+	default:
 		return nil
 	}
-	return MulIndex(x, SizeOf(s))
+	return AddIndex(rest, MulIndex(x, SizeOf(s)))
 }
 
 // scaled takes the size that e is multiplied by off it.
@@ -160,6 +190,10 @@ func DivIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
 	if r == nil || within(r, b, bound) {
 		return q
 	}
+	if whole, _, by := splitOff(r, b, bound); whole != nil {
+		part, _ := b.Div(by)
+		return AddIndex(q, DivIndex(whole, part, bound))
+	}
 	return AddIndex(q, Apply(ir.IDiv, ir.I64, r, SizeOf(b)))
 }
 
@@ -176,7 +210,33 @@ func ModIndex(a *Expr, b ir.Dim, bound Bound) *Expr {
 	if within(r, b, bound) {
 		return r
 	}
+	if whole, below, by := splitOff(r, b, bound); whole != nil {
+		part, _ := b.Div(by)
+		return AddIndex(MulIndex(ModIndex(whole, part, bound), SizeOf(by)), below)
+	}
 	return Apply(ir.Mod, ir.I64, r, SizeOf(b))
+}
+
+// splitOff is a as whole*by + below, where by divides b and below is at least 0
+// and less than by: neither a division by b nor what it leaves over needs below.
+// Of several it takes the largest by; whole is nil where there is none.
+func splitOff(a *Expr, b ir.Dim, bound Bound) (whole, below *Expr, by ir.Dim) {
+	largest := int64(0)
+	for _, t := range summands(a, nil) {
+		_, step := scaled(t)
+		least, _ := step.Bounds()
+		if _, ok := b.Div(step); !ok || step.IsConst(1) || least <= largest {
+			continue
+		}
+		q, r := divide(a, step, bound)
+		if r == nil {
+			r = Int(0)
+		}
+		if within(r, step, bound) {
+			whole, below, by, largest = q, r, step, least
+		}
+	}
+	return whole, below, by
 }
 
 // divide splits a into q*b + r, r nil for zero: the summands that are

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -198,6 +199,13 @@ func TestIndexForms(t *testing.T) {
 		{"of another stride", AddIndex(MulIndex(DivIndex(j.Ref(), ir.N(5), bound), Int(35)), MulIndex(ModIndex(j.Ref(), ir.N(5), bound), Int(8))), "idiv(j, 5)*35 + mod(j, 5)*8"},
 		{"of other numbers", AddIndex(MulIndex(DivIndex(flat, ir.N(5), bound), Int(5)), ModIndex(byN, ir.N(5), bound)), "idiv(i*64 + j, 5)*5 + mod(j*size(N) + i, 5)"},
 		{"by other sizes", AddIndex(MulIndex(DivIndex(j.Ref(), ir.N(5), bound), Int(5)), ModIndex(j.Ref(), ir.N(10), bound)), "idiv(j, 5)*5 + mod(j, 10)"},
+		{"joined from the inner two", AddIndex(AddIndex(MulIndex(DivIndex(j.Ref(), ir.N(15), bound), Int(40)), MulIndex(ModIndex(DivIndex(j.Ref(), ir.N(5), bound), ir.N(3), bound), Int(5))), ModIndex(j.Ref(), ir.N(5), bound)), "idiv(j, 15)*40 + mod(j, 15)"},
+		{"joined to a factor's part", AddIndex(MulIndex(AddIndex(i.Ref(), DivIndex(j.Ref(), ir.N(8), bound)), Int(8)), ModIndex(j.Ref(), ir.N(8), bound)), "i*8 + j"},
+		{"a sum joined", AddIndex(MulIndex(DivIndex(i.Ref(), ir.N(8), bound), Int(512)), AddIndex(MulIndex(ModIndex(i.Ref(), ir.N(8), bound), Int(64)), j.Ref())), "i*64 + j"},
+		{"div by a multiple of a step", DivIndex(flat, ir.N(512), bound), "idiv(i, 8)"},
+		{"mod by a multiple of a step", ModIndex(flat, ir.N(512), bound), "mod(i, 8)*64 + j"},
+		{"div by a multiple of a size", DivIndex(byN, n.Mul(ir.N(4)), bound), "idiv(j, 4)"},
+		{"of a step that is passed", DivIndex(AddIndex(MulIndex(i.Ref(), Int(32)), j.Ref()), ir.N(512), bound), "idiv(i*32 + j, 512)"},
 		{"constants meet", AddIndex(AddIndex(i.Ref(), Int(3)), Int(-3)), "i"},
 		{"constants multiply", MulIndex(MulIndex(i.Ref(), Int(3)), Int(4)), "i*12"},
 	} {
@@ -208,4 +216,82 @@ func TestIndexForms(t *testing.T) {
 			t.Errorf("%s: %s, not %s", c.name, got, want)
 		}
 	}
+}
+
+// TestIndexOfReshapes takes an index through shapes with the same number of
+// elements, as views of views do, and compares with the numbers themselves.
+func TestIndexOfReshapes(t *testing.T) {
+	plain := 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		factors := []int{2, 3, 2, 1 + rng.IntN(3), 2, 1 + rng.IntN(4)}
+		shape := func() (sizes []int) { // of some neighbours multiplied
+			for _, f := range factors {
+				if len(sizes) > 0 && rng.IntN(2) == 0 {
+					sizes[len(sizes)-1] *= f
+				} else {
+					sizes = append(sizes, f)
+				}
+			}
+			return sizes
+		}
+		first := shape()
+		bounds, index := map[*Var]int{}, []*Expr{}
+		var vars []*Var
+		for _, n := range first {
+			v := &Var{}
+			vars, index = append(vars, v), append(index, v.Ref())
+			bounds[v] = n
+		}
+		bound := func(v *Var) (ir.Dim, bool) { n, ok := bounds[v]; return ir.N(n), ok }
+		sizes := first
+		for range 1 + rng.IntN(3) {
+			next := shape()
+			index, sizes = reshaped(index, sizes, next, bound), next
+		}
+		flat := flatIndex(index, sizes)
+		if !strings.Contains(text(flat), "idiv") {
+			plain++
+		}
+		at := map[*Var]int{}
+		for n := range product(first) {
+			rest := n
+			for i := len(vars) - 1; i >= 0; i-- {
+				at[vars[i]], rest = rest%first[i], rest/first[i]
+			}
+			if got := evalIndex(t, flat, at, nil); got != n {
+				t.Fatalf("seed %d: element %d of %v is read at %d by %v", seed, n, first, got, text(flat))
+			}
+		}
+	}
+	if plain < 2900 {
+		t.Errorf("only %d of 3000 indices are free of divisions", plain)
+	}
+}
+
+func product(sizes []int) int {
+	n := 1
+	for _, s := range sizes {
+		n *= s
+	}
+	return n
+}
+
+func flatIndex(index []*Expr, sizes []int) *Expr {
+	flat := Int(0)
+	for i, e := range index {
+		flat = AddIndex(flat, MulIndex(e, Int(product(sizes[i+1:]))))
+	}
+	return flat
+}
+
+// reshaped is the index in another shape of the same element.
+func reshaped(index []*Expr, from, to []int, bound Bound) []*Expr {
+	flat := flatIndex(index, from)
+	all := make([]*Expr, len(to))
+	for i := len(to) - 1; i >= 0; i-- {
+		all[i] = ModIndex(flat, ir.N(to[i]), bound)
+		flat = DivIndex(flat, ir.N(to[i]), bound)
+	}
+	return all
 }
