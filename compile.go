@@ -39,6 +39,7 @@ type compiled struct {
 	symbols []ir.Symbol
 	options device.Options // without Trace
 	refs    int            // guarded by device.programs.mu
+	listed  bool           // one of them is the list's; guarded likewise
 }
 
 // Program is a compiled graph. It may run from many goroutines at once.

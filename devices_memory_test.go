@@ -83,6 +83,72 @@ func TestRunsMakeRoom(t *testing.T) {
 	}
 }
 
+// What closed programs have kept with a weight stays within bounds, though the
+// device remembers the programs and the weight lives; a program that is open has
+// what it needs.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	const n, size, programs, bound = 512, 4 * 512 * 512, 100, 64 << 20
+	d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	w := sinter.Of(slices.Repeat([]float32{1}, n*n), n, n)
+	x := sinter.Input("x", sinter.F32, sinter.N(1), sinter.N(n))
+	in := map[string]sinter.Tensor{"x": sinter.Of(slices.Repeat([]float32{1}, n), 1, n)}
+	run := func(factor int) *sinter.Program {
+		t.Helper()
+		p, err := sinter.Compile(sinter.Capture(x.MatMul(w.Mul(sinter.Scalar(float64(factor))))), sinter.Options{Device: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := p.Run(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sinter.Values[float32](t.Context(), out[0]); err != nil || got[n-1] != float32(n*factor) {
+			t.Fatalf("factor %d: %v, %v", factor, got[n-1], err)
+		}
+		return p
+	}
+	open := run(programs + 1)
+	for i := range programs {
+		if err := run(i + 1).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compiled := d.Stats().Compiled
+	for i := range programs { // remembered, and packed again
+		if err := run(i + 1).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := d.Stats().Compiled - compiled; n != 0 {
+		t.Errorf("%d programs were compiled again", n)
+	}
+	for range 50 { // what is packed goes with the garbage
+		runtime.GC()
+		if d.Stats().Allocated <= bound+2*size {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if s := d.Stats(); s.Allocated > bound+2*size || s.Allocated < bound/2 {
+		t.Errorf("%d closed programs: %+v, want %d bytes and what an open one needs", programs, s, bound)
+	}
+	before := d.Stats()
+	if _, err := open.Run(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Stats(); s.Allocated > before.Allocated+size/2 {
+		t.Errorf("a program that is open packs its weight again: %+v, then %+v", before, s)
+	}
+	if err := open.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(w)
+}
+
 // What programs have kept with a weight makes way for others, and goes with
 // TrimMemory: the weight may outlive them by far.
 func TestWhatIsKeptMakesRoom(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -211,5 +212,57 @@ func TestWeightsFromASymbolOn(t *testing.T) {
 				t.Errorf("%v, %d rows: %v, %v, want %v", precision, rows, got[0], err, want)
 			}
 		}
+	}
+}
+
+// What was packed is the programs' that use it, however long the weights live.
+func TestInt4PacksGoWithPrograms(t *testing.T) {
+	d := open(t, "cpu")
+	w := Weight("w", F32, bytesOf(waves(256*128, 0.7)), 256, 128)
+	x := Input("x", F32, N(2), N(256))
+	program := func(cols int) *Program {
+		p, err := Compile(Capture(x.MatMul(w.Slice(Range{}, Range{Stop: cols}))), Options{Device: d, Precision: Int4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	open := program(128)
+	for cols := 64; cols < 128; cols++ {
+		if err := program(cols).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() (n int) {
+		m := w.load().leaf().store.memory
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, all := range m.packs {
+			for _, k := range all {
+				if k.get() != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	for range 50 {
+		if runtime.GC(); kept() == 1 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n := kept(); n != 1 {
+		t.Errorf("%d packs are kept, want that of the program that is open", n)
+	}
+	again := program(128)
+	defer again.Close()
+	for i, l := range again.leaves {
+		if l.Kind == ir.Weight && l.Storage != open.leaves[i].Storage {
+			t.Errorf("weight %d is packed twice", i)
+		}
+	}
+	if err := open.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // packWeights is g with weights of its products in 4 bits. What was packed is
-// kept with the weights, for other programs.
+// found with the weights by other programs, as long as any program has it.
 func packWeights(ctx context.Context, d *Device, g *ir.Graph, o Options) (*ir.Graph, error) {
 	passes := []string{"all"}
 	if !d.referee() {
@@ -39,11 +39,25 @@ func packWeights(ctx context.Context, d *Device, g *ir.Graph, o Options) (*ir.Gr
 	return small, nil
 }
 
-// pack is weights in 4 bits. It is kept with the first of the storages that
-// they were made of.
+// pack is weights in 4 bits.
 type pack struct {
-	from          []weak.Pointer[storage]
 	codes, scales *storage
+}
+
+// keptPack is where a pack is found, with the first of the storages that it was
+// made of. It is the programs' that use it.
+type keptPack struct {
+	from          []weak.Pointer[storage]
+	codes, scales weak.Pointer[storage]
+}
+
+// get is the pack; nil if no program has it any more.
+func (k keptPack) get() *pack {
+	p := &pack{k.codes.Value(), k.scales.Value()}
+	if p.codes == nil || p.scales == nil {
+		return nil
+	}
+	return p
 }
 
 // packKey tells how weights are made of leaves, and how their codes lie.
@@ -78,17 +92,24 @@ func (m *memory) keptPack(key packKey, from []weak.Pointer[storage], p *pack) *p
 	defer m.mu.Unlock()
 	for _, have := range m.packs[key] {
 		if slices.Equal(have.from, from) {
-			return have
+			if p := have.get(); p != nil {
+				return p
+			}
 		}
 	}
 	if p == nil {
 		return nil
 	}
 	if m.packs == nil {
-		m.packs = map[packKey][]*pack{}
+		m.packs = map[packKey][]keptPack{}
 	}
-	p.from = from
-	m.packs[key] = append(m.packs[key], p)
+	for k, all := range m.packs { // what no program has
+		m.packs[k] = slices.DeleteFunc(all, func(have keptPack) bool { return have.get() == nil })
+		if len(m.packs[k]) == 0 {
+			delete(m.packs, k)
+		}
+	}
+	m.packs[key] = append(m.packs[key], keptPack{from, weak.Make(p.codes), weak.Make(p.scales)})
 	return p
 }
 

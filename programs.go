@@ -124,6 +124,7 @@ func (p *programs) fill(ctx context.Context, e *entry, d *Device, g *ir.Graph, o
 	p.constants.see(g)
 	if linked {
 		c.refs++
+		c.listed = true
 		p.code += c.module.Info().CodeBytes
 		p.evict(maxPrograms, maxCodeBytes)
 	}
@@ -135,6 +136,9 @@ func (p *programs) take(e *entry) bool {
 	defer p.mu.Unlock()
 	if e.program == nil || e.program.refs == 0 {
 		return false
+	}
+	if r, ok := e.program.module.(device.Rester); ok && e.program.refs == 1 {
+		r.Wake()
 	}
 	e.program.refs++
 	p.reused++
@@ -158,6 +162,7 @@ func (p *programs) unlink(el *list.Element) {
 	delete(p.kept, e.key)
 	if e.program != nil {
 		p.code -= e.program.module.Info().CodeBytes
+		e.program.listed = false
 		p.drop(e.program)
 	}
 }
@@ -165,8 +170,12 @@ func (p *programs) unlink(el *list.Element) {
 // drop removes a reference. The caller holds mu.
 func (p *programs) drop(c *compiled) error {
 	c.refs--
-	if c.refs == 0 {
+	r, rests := c.module.(device.Rester)
+	switch {
+	case c.refs == 0:
 		return c.module.Close()
+	case c.refs == 1 && c.listed && rests:
+		r.Rest()
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ type memory struct {
 	shared  bool  // a tensor has it too: it must stay as it is
 	written bool  // a run writes the next version over it; guarded by commits
 
-	packs map[packKey][]*pack // of weights that are made of these values, by how
+	packs map[packKey][]keptPack // of weights that are made of these values, by how
 
 	users    int  // reads and runs that are going on
 	released bool // to be freed by the last of them

@@ -31,6 +31,14 @@ type Module interface {
 	Close() error
 }
 
+// Rester is a Module that is told whether anybody holds it, or only remembers it
+// in case somebody compiles the same: what it keeps with weights is bounded then.
+// It begins as one that is held. Runs are of modules that are.
+type Rester interface {
+	Rest()
+	Wake()
+}
+
 // Info describes a compiled program.
 type Info struct {
 	Kernels   int // launches a run

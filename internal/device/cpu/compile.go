@@ -128,12 +128,11 @@ var templates = map[ir.Op]bool{ir.MatMul: true, ir.Attention: true, ir.Attention
 func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look *inspect.Compilation) (*module, error) {
 	c := d.compiler(machine)
 	c.listed = o.Trace != nil || look != nil
-	m := &module{device: d, plan: plan, slab: c.slab, share: true, check: o.Check, slots: make(chan struct{}, maxRuns)}
+	m := &module{device: d, plan: plan, slab: c.slab, share: true, check: o.Check, holder: d.shelf.NewHolder(), slots: make(chan struct{}, maxRuns)}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"
 		c.apart = c.apart || off == "all" || off == "stagger"
 	}
-	m.own.Renew()
 	seen := newSight(c, o, look)
 	for _, k := range plan.Kernels {
 		code, err := c.kernel(k)

@@ -9,6 +9,9 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
+// keeping has results that are dropped while runs use them freed when these have ended.
+var keeping = keep.Rules[*buffer]{Retain: (*buffer).Retain}
+
 // constants finds or computes the results of all constant kernels.
 func (s *session) constants(ctx context.Context, b *device.Bound) error {
 	m := s.module
@@ -20,7 +23,7 @@ func (s *session) constants(ctx context.Context, b *device.Bound) error {
 		made, ok := s.results[i].Known(weights)
 		if !ok {
 			var err error
-			made, err = s.results[i].Find(ctx, &m.device.rules, r, weights, &m.own, func() ([]*buffer, error) { return m.compute(ctx, b, s.mem, r) })
+			made, err = s.results[i].Find(ctx, &keeping, r, weights, m.holder, func() ([]*buffer, error) { return m.compute(ctx, b, s.mem, r) })
 			if err != nil {
 				return err
 			}

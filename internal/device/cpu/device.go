@@ -70,8 +70,7 @@ type Device struct {
 	pool       jit.Pool
 	idle       atomic.Int64 // bytes that programs keep for their next runs
 	modules    sync.Map     // of *module: those that are open
-	kept       keptList
-	rules      keep.Rules[*buffer]
+	shelf      *keep.Shelf
 	limit      atomic.Int64 // bytes; 0: none
 	limiting   sync.Mutex
 	closed     atomic.Bool
@@ -89,7 +88,7 @@ func New(o Options) (*Device, error) {
 		host.AMXFP16 = true
 	}
 	have := instructionSets(&host)
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches)}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches), shelf: keep.NewShelf()}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]
@@ -101,8 +100,6 @@ func New(o Options) (*Device, error) {
 	d.has.AMXTile = d.has.AMXTile && d.isa >= AMX
 	d.has.AMXFP16 = d.has.AMXFP16 && d.isa == AMXFP16
 	d.alloc.Linger = linger
-	// Results that are dropped while runs use them are freed when these have ended.
-	d.rules = keep.Rules[*buffer]{Retain: (*buffer).Retain, Stored: d.kept.add}
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)

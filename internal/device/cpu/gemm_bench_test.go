@@ -167,7 +167,7 @@ func BenchmarkGemmPack(b *testing.B) {
 				step, done := test.bind(b, d, test.compile(b, d), 1)
 				defer done()
 				s := step.(*gemmStep)
-				r := &binding{module: &module{device: d}, env: test.env, ptrs: s.ptrs, workers: 1}
+				r := &binding{module: &module{device: d, holder: d.shelf.NewHolder()}, env: test.env, ptrs: s.ptrs, workers: 1}
 				defer r.close()
 				for b.Loop() {
 					mem, _, err := s.packAll(r)

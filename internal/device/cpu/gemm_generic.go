@@ -7,7 +7,6 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/sinterml/sinter/internal/device/keep"
 	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/generic"
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -139,14 +138,10 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 			batches = 1
 		}
 		s.fromY = r.numbers(k.constY) // before the values are read, which may change
-		made := false
-		have := keep.Find(owners(from), what, func() any {
-			made = true
+		have := r.module.holder.Find(owners(from), what, func() any {
 			return &genericPacks{panels: make([]genericPack, batches*s.panels)}
 		})
-		if made {
-			s.device.kept.add(have)
-		}
+		have.Takes(4 * batches * s.panels * s.steps * genericCols)
 		s.packs = have.Value.(*genericPacks)
 		s.lastPacks = weak.Make(s.packs)
 	}

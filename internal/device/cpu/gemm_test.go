@@ -274,7 +274,7 @@ func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, 
 	plan := &schedule.Plan{}
 	args := &schedule.Kernel{Name: t.g.Name, Work: t.g}
 	t.status = make([]int64, t.g.Slots)
-	r := &binding{module: &module{device: d, plan: plan}, env: t.env, kernel: args, workers: workers, status: t.status}
+	r := &binding{module: &module{device: d, plan: plan, holder: d.shelf.NewHolder()}, env: t.env, kernel: args, workers: workers, status: t.status}
 	var guards []*jit.Guarded
 	for i, data := range t.data {
 		var g *jit.Guarded

@@ -14,7 +14,7 @@ func (d *Device) SetMemoryLimit(n int64) { d.limit.Store(n) }
 // weights and gives freed blocks back to the system. What is packed of weights is
 // freed by the garbage collector, as runs may use it.
 func (d *Device) TrimMemory() error {
-	d.kept.drop()
+	d.shelf.DropAll()
 	d.modules.Range(func(m, _ any) bool {
 		m.(*module).forget()
 		return true

@@ -33,7 +33,7 @@ type module struct {
 	each       []int    // the kernels that every run starts
 	early      int      // of these, those before the first that may write a variable in place
 	recipes    []*keep.Recipe
-	own        keep.Owner // stands in for weights where an expression of them reads none
+	holder     *keep.Holder // of what is kept with weights
 	slab       *slab
 	conditions compile.Conditions // on what is bound
 	share      bool               // temps share memory
@@ -50,6 +50,10 @@ type module struct {
 
 func (m *module) Info() device.Info { return m.info }
 
+// Rest and Wake say whether anybody holds the program.
+func (m *module) Rest() { m.holder.Rest() }
+func (m *module) Wake() { m.holder.Wake() }
+
 // Close unmaps the code once no run uses it.
 func (m *module) Close() error {
 	if !m.uses.Close() {
@@ -64,7 +68,7 @@ func (m *module) release() error {
 	}
 	m.device.modules.Delete(m)
 	m.forget()
-	m.own.Drop()
+	m.holder.Close()
 	var err error
 	if m.slab.code != nil {
 		err = errors.Join(err, m.slab.code.Close())

@@ -162,10 +162,9 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, []x86.Found, error) {
 	if len(from) == 0 {
 		return nil, nil, nil
 	}
-	have := keep.Find(owners(from), what, func() any { return &pack{} })
+	have := r.module.holder.Find(owners(from), what, func() any { return &pack{} })
 	made := have.Value.(*pack)
 	made.once.Do(func() {
-		r.module.device.kept.add(have)
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
 			made.mem, made.found, err = s.packAll(r)
@@ -176,6 +175,7 @@ func (s *gemmStep) packedY(r *binding) (*jit.Memory, []x86.Found, error) {
 		have.Drop() // another run may have the memory
 		return nil, nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
+	have.Takes(made.mem.Mapped())
 	return made.mem, made.found, nil
 }
 

@@ -14,7 +14,7 @@ func TestScratchGrows(t *testing.T) {
 	}
 	defer d.Close()
 	for _, sizes := range [][]int{{64, 100 << 10, 300 << 10}, {200 << 10, 4 << 20, 64, 5 << 20, 6 << 20}} {
-		r := &binding{module: &module{device: d}, workers: 2}
+		r := &binding{module: &module{device: d, holder: d.shelf.NewHolder()}, workers: 2}
 		steps := make([][]unsafe.Pointer, len(sizes))
 		err := r.settle(func(bool) (err error) {
 			for i, n := range sizes {

@@ -64,26 +64,33 @@ func (o *Owner) All(visit func(k *Kept)) {
 // Kept is what was computed from the values of buffers: an operand packed, or
 // the results of constant kernels. Each of the buffers has it, so that it is
 // found by programs that compute the same, and dropped with the first of them
-// that is freed or changed.
+// that is freed or changed, or with the last of these programs.
 type Kept struct {
+	shelved
 	Value any
 	key   string
 	from  []weak.Pointer[Owner]
 }
 
 // Find finds what is kept under a name with these buffers, of which there is at
-// least one. Where there is nothing yet it is fresh's result, the same for all
-// who ask at once.
-func Find(from []*Owner, what string, fresh func() any) *Kept {
+// least one, for the program to use. Where there is nothing yet it is fresh's
+// result, the same for all who ask at once.
+func (h *Holder) Find(from []*Owner, what string, fresh func() any) *Kept {
 	numbers := make([]uint64, len(from))
 	for i, o := range from {
 		numbers[i] = o.Number()
 	}
-	return findAs(from, numbers, what, fresh)
+	return h.findAs(from, numbers, what, fresh)
 }
 
 // findAs is Find for the values that buffers had when these were their numbers.
-func findAs(from []*Owner, numbers []uint64, what string, fresh func() any) *Kept {
+func (h *Holder) findAs(from []*Owner, numbers []uint64, what string, fresh func() any) *Kept {
+	k := h.shelf.find(from, numbers, what, fresh)
+	h.use(k)
+	return k
+}
+
+func (s *Shelf) find(from []*Owner, numbers []uint64, what string, fresh func() any) *Kept {
 	// By numbers that are never used again: addresses are.
 	key := make([]byte, 0, len(what)+8*len(from))
 	key = append(key, what...)
@@ -93,7 +100,7 @@ func findAs(from []*Owner, numbers []uint64, what string, fresh func() any) *Kep
 	if have, ok := from[0].kept.Load(string(key)); ok {
 		return have.(*Kept)
 	}
-	k := &Kept{key: string(key), Value: fresh()}
+	k := &Kept{key: string(key), Value: fresh(), shelved: shelved{shelf: s}}
 	for _, o := range from {
 		k.from = append(k.from, weak.Make(o))
 	}
@@ -111,12 +118,15 @@ func findAs(from []*Owner, numbers []uint64, what string, fresh func() any) *Kep
 
 // Drop forgets k. Results are freed when nobody uses them any more.
 func (k *Kept) Drop() {
+	k.shelf.mu.Lock()
+	k.shelf.forget(k)
+	k.shelf.mu.Unlock()
 	for _, p := range k.from {
 		if o := p.Value(); o != nil {
 			o.kept.CompareAndDelete(k.key, k)
 		}
 	}
-	if d, ok := k.Value.(interface{ drop(k *Kept) }); ok {
-		d.drop(k)
+	if d, ok := k.Value.(interface{ drop() }); ok {
+		d.drop()
 	}
 }

@@ -21,6 +21,7 @@ func owners(n int) []*Owner {
 func TestFind(t *testing.T) {
 	all := owners(3)
 	fresh := func() any { return new(int) }
+	Find := NewShelf().NewHolder().Find
 	a, b, c := all[0], all[1], all[2]
 	ab := Find([]*Owner{a, b}, "sum", fresh)
 	if Find([]*Owner{a, b}, "sum", fresh) != ab {
@@ -46,6 +47,7 @@ func TestFind(t *testing.T) {
 // changed, whoever kept it and when.
 func TestChanged(t *testing.T) {
 	all := owners(2)
+	Find := NewShelf().NewHolder().Find
 	old := Find(all, "sum", func() any { return 1 })
 	number := all[1].Number()
 	all[1].Changed()
@@ -68,21 +70,27 @@ func TestChanged(t *testing.T) {
 type result struct{ uses int }
 
 func (r *result) Close() error { r.uses--; return nil }
+func (r *result) Size() int    { return 1 }
 
-// counted keeps results that are in use, and how many Kept there are.
-func counted() (rules *Rules[*result], stored *int) {
-	stored = new(int)
-	return &Rules[*result]{
-		Retain:  func(r *result) { r.uses++ },
-		Stored:  func(*Kept) { *stored++ },
-		Dropped: func(*Kept) { *stored-- },
-	}, stored
+// counted keeps results that are in use; stored is how many of a program's
+// there are.
+func counted() (rules *Rules[*result], h *Holder, stored func() int) {
+	h = NewShelf().NewHolder()
+	return &Rules[*result]{Retain: func(r *result) { r.uses++ }}, h, func() int {
+		n := 0
+		for k := range h.uses {
+			if k.Value.(*Results[*result]).have {
+				n++
+			}
+		}
+		return n
+	}
 }
 
 // Results are found while the weights are the same, and in use until all have
 // let go.
 func TestLast(t *testing.T) {
-	rules, stored := counted()
+	rules, h, stored := counted()
 	all := owners(2)
 	made := 0
 	find := func(l *Last[*result], weights ...*Owner) *result {
@@ -91,7 +99,7 @@ func TestLast(t *testing.T) {
 		if have, ok := l.Known(at); ok {
 			return have[0]
 		}
-		have, err := l.Find(context.Background(), rules, &Recipe{What: "sum", Leaves: make([]int, len(weights))}, at, nil, func() ([]*result, error) {
+		have, err := l.Find(context.Background(), rules, &Recipe{What: "sum", Leaves: make([]int, len(weights))}, at, h, func() ([]*result, error) {
 			made++
 			return []*result{{1}}, nil
 		})
@@ -102,38 +110,38 @@ func TestLast(t *testing.T) {
 	}
 	var l, other Last[*result]
 	first := find(&l, all[0])
-	if find(&l, all[0]) != first || find(&other, all[0]) != first || made != 1 || first.uses != 4 || *stored != 1 {
-		t.Errorf("computed %d times, %d uses, %d stored: want 1, 4, 1", made, first.uses, *stored)
+	if find(&l, all[0]) != first || find(&other, all[0]) != first || made != 1 || first.uses != 4 || stored() != 1 {
+		t.Errorf("computed %d times, %d uses, %d stored: want 1, 4, 1", made, first.uses, stored())
 	}
 	if find(&l, all[1]) == first {
 		t.Error("another weight has the same results")
 	}
 	all[0].Changed()
-	if first.uses != 3 || *stored != 1 {
-		t.Errorf("of changed values %d uses are left, want those of 3, and %d stored, want 1", first.uses, *stored)
+	if first.uses != 3 || stored() != 1 {
+		t.Errorf("of changed values %d uses are left, want those of 3, and %d stored, want 1", first.uses, stored())
 	}
 	if find(&other, all[0]) == first || made != 3 {
 		t.Error("the results of old values are found")
 	}
 	all[0].Drop()
 	all[1].Drop()
-	if *stored != 0 {
-		t.Errorf("%d are stored of freed weights", *stored)
+	if stored() != 0 {
+		t.Errorf("%d are stored of freed weights", stored())
 	}
 }
 
 // What is dropped while it is computed is for that one use.
 func TestDroppedMeanwhile(t *testing.T) {
-	rules, stored := counted()
+	rules, h, stored := counted()
 	o := owners(1)
 	var l Last[*result]
 	at := func(int) (*Owner, uint64) { return o[0], o[0].Number() }
-	have, err := l.Find(context.Background(), rules, &Recipe{What: "sum", Leaves: []int{0}}, at, nil, func() ([]*result, error) {
+	have, err := l.Find(context.Background(), rules, &Recipe{What: "sum", Leaves: []int{0}}, at, h, func() ([]*result, error) {
 		o[0].Changed()
 		return []*result{{1}}, nil
 	})
-	if err != nil || have[0].uses != 1 || *stored != 0 {
-		t.Errorf("%d uses, %d stored, %v: want 1, 0", have[0].uses, *stored, err)
+	if err != nil || have[0].uses != 1 || stored() != 0 {
+		t.Errorf("%d uses, %d stored, %v: want 1, 0", have[0].uses, stored(), err)
 	}
 	if _, ok := l.Known(at); ok {
 		t.Error("what was dropped is known")
@@ -142,12 +150,12 @@ func TestDroppedMeanwhile(t *testing.T) {
 
 // Whoever waits for another's first run may be cancelled.
 func TestWaitCancelled(t *testing.T) {
-	rules, _ := counted()
+	rules, _, _ := counted()
 	r := NewResults(rules)
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := r.get(context.Background(), nil, func() ([]*result, error) {
+	_, err := r.get(context.Background(), func() ([]*result, error) {
 		cancel()
-		if _, err := r.get(ctx, nil, nil); !errors.Is(err, context.Canceled) {
+		if _, err := r.get(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("waiting ended with %v", err)
 		}
 		return nil, errors.New("no memory")
@@ -155,7 +163,7 @@ func TestWaitCancelled(t *testing.T) {
 	if err == nil || err.Error() != "no memory" {
 		t.Errorf("computing ended with %v", err)
 	}
-	if got, err := r.get(context.Background(), nil, func() ([]*result, error) { return []*result{{}}, nil }); err != nil || len(got) != 1 {
+	if got, err := r.get(context.Background(), func() ([]*result, error) { return []*result{{}}, nil }); err != nil || len(got) != 1 {
 		t.Errorf("after a failure: %v, %v", got, err)
 	}
 }

@@ -8,12 +8,14 @@ import (
 // Rules are what a device does with results that it keeps. A nil function does
 // nothing.
 type Rules[B Result] struct {
-	Retain          func(B)       // for one who uses it, and closes it afterwards
-	Stored, Dropped func(k *Kept) // whose Value these results are
+	Retain func(B) // for one who uses it, and closes it afterwards
 }
 
 // Result is memory that constant kernels wrote.
-type Result interface{ Close() error }
+type Result interface {
+	Size() int // bytes
+	Close() error
+}
 
 // Results are those of a recipe for one set of weights, or are to be.
 type Results[B Result] struct {
@@ -51,7 +53,7 @@ func (r *Results[B]) retain(all []B) {
 
 // get computes the results unless that has been done. Many may ask at once: one
 // computes while the others wait. If it fails, or is cancelled, the next tries.
-func (r *Results[B]) get(ctx context.Context, k *Kept, compute func() ([]B, error)) ([]B, error) {
+func (r *Results[B]) get(ctx context.Context, compute func() ([]B, error)) ([]B, error) {
 	if made, ok := r.Known(); ok {
 		return made, nil
 	}
@@ -68,21 +70,18 @@ func (r *Results[B]) get(ctx context.Context, k *Kept, compute func() ([]B, erro
 	if err != nil {
 		return nil, err
 	}
-	return made, r.store(k, made)
+	return made, r.store(made)
 }
 
 // store keeps what was computed, unless it was dropped meanwhile: then it is for
 // this one use.
-func (r *Results[B]) store(k *Kept, made []B) error {
+func (r *Results[B]) store(made []B) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.retain(made)
 	switch {
 	case !r.gone:
 		r.made, r.have = made, true
-		if r.rules.Stored != nil {
-			r.rules.Stored(k)
-		}
 	case r.rules.Retain != nil: // else the garbage collector finds them
 		return closeAll(made)
 	}
@@ -90,13 +89,10 @@ func (r *Results[B]) store(k *Kept, made []B) error {
 }
 
 // drop frees the results, whose device may have others that use them.
-func (r *Results[B]) drop(k *Kept) {
+func (r *Results[B]) drop() {
 	r.mu.Lock()
-	made, had := r.made, r.have
+	made := r.made
 	r.made, r.have, r.gone = nil, false, true
-	if had && r.rules.Dropped != nil {
-		r.rules.Dropped(k)
-	}
 	r.mu.Unlock()
 	_ = closeAll(made)
 }
@@ -134,8 +130,9 @@ func (l *Last[B]) Known(weights func(i int) (*Owner, uint64)) ([]B, bool) {
 
 // Find finds or computes the results of a recipe for these weights, with the
 // numbers that they had when the run began: a recipe may read what others made of
-// the values of then. own stands in for weights where there are none.
-func (l *Last[B]) Find(ctx context.Context, rules *Rules[B], r *Recipe, weights func(i int) (*Owner, uint64), own *Owner, compute func() ([]B, error)) ([]B, error) {
+// the values of then. h is the program, which stands in for weights where there
+// are none.
+func (l *Last[B]) Find(ctx context.Context, rules *Rules[B], r *Recipe, weights func(i int) (*Owner, uint64), h *Holder, compute func() ([]B, error)) ([]B, error) {
 	l.weights = l.weights[:0]
 	var from []*Owner
 	for i := range r.Leaves {
@@ -144,9 +141,15 @@ func (l *Last[B]) Find(ctx context.Context, rules *Rules[B], r *Recipe, weights 
 	}
 	numbers := l.weights
 	if len(from) == 0 {
-		from, numbers = append(from, own), []uint64{own.Number()}
+		from, numbers = append(from, &h.Owner), []uint64{h.Number()}
 	}
-	k := findAs(from, numbers, r.What, func() any { return NewResults(rules) })
+	k := h.findAs(from, numbers, r.What, func() any { return NewResults(rules) })
 	l.from = k.Value.(*Results[B])
-	return l.from.get(ctx, k, compute)
+	made, err := l.from.get(ctx, compute)
+	bytes := 0
+	for _, b := range made {
+		bytes += b.Size()
+	}
+	k.Takes(bytes)
+	return made, err
 }

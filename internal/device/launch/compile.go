@@ -58,7 +58,6 @@ func (d *Device) CompileGraph(ctx context.Context, g *ir.Graph, o device.Options
 	if err != nil {
 		return nil, err
 	}
-	m.own.Renew()
 	m.options = o
 	m.recipes = keep.Recipes(m.plan, fmt.Sprint(m.shape.Product == nil, w.plain), textOf)
 	each := len(m.eachRun())
@@ -84,7 +83,7 @@ func (d *Device) lower(ctx context.Context, g *ir.Graph, o device.Options, look 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	m := &module{device: d, graph: compile.NumberLeaves(g), plan: plan, conditions: compile.ConditionsOf(g), share: true, slots: make(chan struct{}, maxRuns)}
+	m := &module{device: d, graph: compile.NumberLeaves(g), plan: plan, conditions: compile.ConditionsOf(g), share: true, holder: d.shelf.NewHolder(), slots: make(chan struct{}, maxRuns)}
 	w := &source{shape: d.Shape, made: map[string]*function{}, check: o.Check, tuned: d.tuned.Load()}
 	for _, off := range o.NoOpt {
 		m.share = m.share && off != "all" && off != "pack-memory"

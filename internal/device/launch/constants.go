@@ -18,37 +18,9 @@ func (r result) Close() error {
 	return r.buffer.Close()
 }
 
-// keeping is what the device does with results.
-func (d *Device) keeping() *keep.Rules[result] {
-	return &keep.Rules[result]{
-		Retain: func(r result) { r.Retain() },
-		Stored: func(k *keep.Kept) {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if d.kept == nil {
-				d.kept = map[*keep.Kept]bool{}
-			}
-			d.kept[k] = true
-		},
-		Dropped: func(k *keep.Kept) {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			delete(d.kept, k)
-		},
-	}
-}
-
-// dropKept frees what is kept with weights. Runs have what they use until they end.
-func (d *Device) dropKept() {
-	d.mu.Lock()
-	var all []*keep.Kept
-	for k := range d.kept {
-		all = append(all, k)
-	}
-	d.mu.Unlock()
-	for _, k := range all {
-		k.Drop()
-	}
+// keeping is what devices do with results.
+var keeping = keep.Rules[result]{
+	Retain: func(r result) { r.Retain() },
 }
 
 // constants finds or computes the results of all constant kernels.
@@ -62,7 +34,7 @@ func (s *session) constants(ctx context.Context, b *device.Bound) error {
 		made, ok := s.results[i].Known(weights)
 		if !ok {
 			var err error
-			made, err = s.results[i].Find(ctx, m.device.rules, r, weights, &m.own, func() ([]result, error) { return s.compute(b, r) })
+			made, err = s.results[i].Find(ctx, &keeping, r, weights, m.holder, func() ([]result, error) { return s.compute(b, r) })
 			if err != nil {
 				return err
 			}

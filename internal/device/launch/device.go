@@ -28,7 +28,7 @@ type Device struct {
 	backend Backend
 	Options
 	nothing Memory // stands in for memory without elements
-	rules   *keep.Rules[result]
+	shelf   *keep.Shelf
 	uses    device.Uses // of the backend, by what is under way
 
 	tuned  atomic.Pointer[tune.Store]
@@ -37,7 +37,6 @@ type Device struct {
 	mu      sync.Mutex
 	memory  accounts
 	modules map[*module]bool // that are open
-	kept    map[*keep.Kept]bool
 }
 
 // defaultGroups are those of a launch where a device has no bound.
@@ -54,8 +53,7 @@ func New(b Backend, o Options) (*Device, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	d := &Device{backend: b, Options: o, nothing: nothing}
-	d.rules = d.keeping()
+	d := &Device{backend: b, Options: o, nothing: nothing, shelf: keep.NewShelf()}
 	return d, nil
 }
 
@@ -82,6 +80,6 @@ func (d *Device) ended() error {
 	if !d.uses.End() {
 		return nil
 	}
-	d.dropKept()
+	d.shelf.DropAll()
 	return errors.Join(d.nothing.Close(), d.backend.Close())
 }

@@ -154,7 +154,7 @@ func (d *Device) TrimMemory() error {
 			err = errors.Join(err, m.trim(), m.release())
 		}
 	}
-	d.dropKept()
+	d.shelf.DropAll()
 	if p, ok := d.backend.(Pooled); ok {
 		err = errors.Join(err, p.Trim())
 	}

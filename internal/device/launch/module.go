@@ -36,7 +36,7 @@ type module struct {
 	program    Program
 	info       device.Info
 	recipes    []*keep.Recipe
-	own        keep.Owner     // stands in for weights where an expression of them reads none
+	holder     *keep.Holder   // of what is kept with weights
 	options    device.Options // that it was compiled with
 	uses       device.Uses    // of each run
 	slots      chan struct{}
@@ -51,6 +51,10 @@ type module struct {
 
 func (m *module) Info() device.Info { return m.info }
 
+// Rest and Wake say whether anybody holds the program.
+func (m *module) Rest() { m.holder.Rest() }
+func (m *module) Wake() { m.holder.Wake() }
+
 // Close frees the program once no run uses it.
 func (m *module) Close() error {
 	if !m.uses.Close() {
@@ -64,7 +68,7 @@ func (m *module) release() error {
 		return nil
 	}
 	m.device.strike(m)
-	m.own.Drop()
+	m.holder.Close()
 	err := errors.Join(m.trim(), m.program.Close())
 	if m.plain != nil {
 		err = errors.Join(err, m.plain.Close())
