@@ -274,7 +274,9 @@ func (d *Device) failed() bool {
 }
 
 // Close ends the device once what runs on it has ended. Values that lie in
-// its memory alone are lost.
+// its memory alone are lost. Who drops a device without Close has its memory
+// given back by the garbage collector if it is "cpu"; of others the driver has
+// it until the process ends.
 func (d *Device) Close() error {
 	if err := d.check(); err != nil {
 		return err

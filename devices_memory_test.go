@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/sinterml/sinter"
 	"github.com/sinterml/sinter/internal/device"
@@ -191,4 +192,33 @@ func TestWhatIsKeptMakesRoom(t *testing.T) {
 		t.Errorf("trimmed, %+v", s)
 	}
 	runtime.KeepAlive(w)
+}
+
+// A device that is dropped with its programs and results is found by the garbage
+// collector, without Close.
+func TestDeviceDropped(t *testing.T) {
+	use := func() weak.Pointer[sinter.Device] {
+		d, err := sinter.OpenCPU(sinter.CPUOptions{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 256
+		x := sinter.Input("x", sinter.F32, sinter.N(n), sinter.N(n))
+		p, err := sinter.Compile(sinter.Capture(x.MatMul(x).MatMul(x)), sinter.Options{Device: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Run(t.Context(), map[string]sinter.Tensor{"x": sinter.Of(make([]float32, n*n), n, n)}); err != nil {
+			t.Fatal(err)
+		}
+		return weak.Make(d)
+	}
+	d := use()
+	for range 200 {
+		if runtime.GC(); d.Value() == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("a dropped device is still there")
 }

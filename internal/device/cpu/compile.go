@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/compile"
@@ -150,6 +151,9 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look
 	}
 	if err := c.slab.seal(); err != nil {
 		return nil, err
+	}
+	if c.slab.code != nil { // of a device that is dropped; runs hold the module
+		runtime.AddCleanup(m, func(code *jit.Code) { _ = code.Close() }, c.slab.code)
 	}
 	seen.end(plan, !m.share)
 	m.recipes = keep.Recipes(plan, fmt.Sprintf("machine code %v", machine), kernelText)

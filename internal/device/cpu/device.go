@@ -63,10 +63,10 @@ type Device struct {
 	has        cpuid.Features // beyond isa
 	widens     bool           // numbers of bf16 are multiplied as f32
 	core       x86.Core
-	forced     x86.GemmTile // Options.Tile
-	cache      int          // bytes; a kernel that touches more may write past the caches
-	firstCache int          // bytes of a core
-	alloc      jit.Allocator
+	forced     x86.GemmTile   // Options.Tile
+	cache      int            // bytes; a kernel that touches more may write past the caches
+	firstCache int            // bytes of a core
+	alloc      *jit.Allocator // apart: memory that is in use refers to it, and not so to the device
 	pool       jit.Pool
 	idle       atomic.Int64 // bytes that programs keep for their next runs
 	modules    sync.Map     // of *module: those that are open
@@ -88,7 +88,7 @@ func New(o Options) (*Device, error) {
 		host.AMXFP16 = true
 	}
 	have := instructionSets(&host)
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches), shelf: keep.NewShelf()}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches), alloc: &jit.Allocator{Linger: linger}, shelf: keep.NewShelf()}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]
@@ -99,11 +99,12 @@ func New(o Options) (*Device, error) {
 	}
 	d.has.AMXTile = d.has.AMXTile && d.isa >= AMX
 	d.has.AMXFP16 = d.has.AMXFP16 && d.isa == AMXFP16
-	d.alloc.Linger = linger
 	d.core = x86.CoreOf(&host, d.target())
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
 	}
+	// Of a device that is dropped. Helpers hold it until they have lingered.
+	runtime.AddCleanup(d, func(a *jit.Allocator) { _ = a.Close() }, d.alloc)
 	return d, nil
 }
 
