@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -56,8 +57,11 @@ func newStorage(dt DType, shape []int, host []byte) *storage {
 
 // hostMemory is where the library keeps values of its own in the host's memory:
 // outside the Go heap, for its pages of 4 kB cost kernels that read large
-// tensors a quarter of the bandwidth.
-var hostMemory jit.Allocator
+// tensors a quarter of the bandwidth. What is freed waits for the next batch, and
+// is given back where none comes.
+var hostMemory = jit.Allocator{CacheBytes: -1, Linger: hostLinger}
+
+const hostLinger = 10 * time.Second
 
 // own gives the memory n bytes of its own, of any contents. They are freed by
 // the garbage collector, after the storage.

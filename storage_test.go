@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
+
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // Values that are being read outlive their release: the memory is not given to
@@ -53,4 +56,26 @@ func TestReleaseWhileReading(t *testing.T) {
 		t.Error("memory was not given back after the reader")
 	}
 	runtime.KeepAlive(others)
+}
+
+// Values that Of copied wait for the next batch when they are dropped, and not
+// for ever.
+func TestHostMemoryIsGivenBack(t *testing.T) {
+	if effort.Now() == effort.Short {
+		t.Skip("takes ten seconds")
+	}
+	t.Parallel()
+	const n = 96 << 20
+	of := func() { runtime.KeepAlive(Of(make([]byte, n), n)) }
+	await := func(what string, limit time.Duration, done func() bool) {
+		t.Helper()
+		for begin := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > limit {
+				t.Fatalf("%s: %+v", what, hostMemory.Stats())
+			}
+		}
+	}
+	of()
+	await("not freed", time.Minute, func() bool { runtime.GC(); return hostMemory.Stats().Cached >= n })
+	await("kept for ever", 4*hostLinger, func() bool { runtime.GC(); return hostMemory.Stats().Cached < n })
 }

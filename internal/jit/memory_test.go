@@ -370,7 +370,14 @@ func TestFreedMemoryLingers(t *testing.T) {
 		t.Errorf("the last block does not linger: %+v", s)
 	}
 	waitFor(t, "what lingers to be given back", func() bool { return a.Stats().Cached <= 1<<20 })
-	a.CacheBytes, a.Linger = -1, 0
+	a.CacheBytes = -1
+	alloc(large).Close()
+	alloc(large).Close()
+	if s := a.Stats(); s.Reused != 5 || s.Cached < large {
+		t.Errorf("blocks that linger, though none is kept for good: %+v", s)
+	}
+	waitFor(t, "all of it to be given back", func() bool { return a.Stats().Cached == 0 })
+	a.Linger = 0
 	alloc(large).Close()
 	if s := a.Stats(); s.Cached != 0 {
 		t.Errorf("nothing is to be kept: %+v", s)
