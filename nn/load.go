@@ -67,7 +67,8 @@ func (r *LoadReport) Fits() bool {
 // Floats of another type are converted. A variable that has several names
 // needs one of them, and the same values under all. Unless it is lenient,
 // every difference is a *LoadReport and nothing changes; else it is reported.
-// Programs that run see all of the old values or all of the new.
+// Programs that run see all of the old values or all of the new. A file that is
+// written to meanwhile is an error, and then the values may be a mixture.
 func Load(ctx context.Context, f *safetensors.File, net any, o LoadOptions) (*LoadReport, error) {
 	all, err := State(net)
 	if err != nil {
@@ -98,6 +99,9 @@ func Restore(ctx context.Context, f *safetensors.File, all []Param, o LoadOption
 	}
 	if _, err := sinter.Eval(ctx, updates...); err != nil {
 		return r, fmt.Errorf("nn: loading %s: %w", f.Name(), err)
+	}
+	if err := f.Intact(); err != nil { // the file's memory was read after the first look
+		return r, fmt.Errorf("nn: the variables may hold a mixture, load them again: %w", err)
 	}
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -210,5 +211,49 @@ func TestSaveEveryDType(t *testing.T) {
 	}
 	if _, err := nn.Restore(ctx, file(t), []nn.Param{{Name: "none"}}, nn.LoadOptions{}); err == nil {
 		t.Error("a nil variable")
+	}
+}
+
+// meddling has a file written to once a run asks whether it is cancelled.
+type meddling struct {
+	context.Context
+	meddle func()
+}
+
+func (c meddling) Err() error { c.meddle(); return c.Context.Err() }
+
+// A file that is written to while its values are read is an error, though it was
+// as opened when reading began.
+func TestLoadWhileWritten(t *testing.T) {
+	v := sinter.NewVariable("v", sinter.Of([]float32{1}, 1))
+	params := []nn.Param{{Name: "v", Variable: v}}
+	name := filepath.Join(t.TempDir(), "v.safetensors")
+	var b bytes.Buffer
+	if err := safetensors.Write(&b, []safetensors.Tensor{{Name: "v", DType: sinter.F32, Shape: []int{1}, Data: []byte{0, 0, 0, 64}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	meddle := sync.OnceFunc(func() {
+		w, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = w.Write([]byte("more"))
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err = nn.Restore(meddling{t.Context(), meddle}, f, params, nn.LoadOptions{})
+	if f.Intact() == nil {
+		t.Skip("files are read into memory here")
+	}
+	if _, damaged := errors.AsType[*safetensors.Error](err); !damaged || !strings.Contains(err.Error(), "load them again") {
+		t.Errorf("a file that was written to while it was read: %v", err)
 	}
 }
