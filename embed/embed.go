@@ -195,6 +195,11 @@ func (e *Encoder) Dim() int {
 	return e.model.Width()
 }
 
+// AssumedPooling tells that the model's folder does not say how vectors are made:
+// it has no modules.json. They are the mean of a network's states then, as
+// sentence-transformers makes them, which are seldom good for comparing texts.
+func (e *Encoder) AssumedPooling() bool { return !e.zero() && e.model.AssumedPooling }
+
 // Tokenizer is the model's.
 func (e *Encoder) Tokenizer() *tokenizer.Tokenizer {
 	if e.zero() {

@@ -124,6 +124,12 @@ func (h *header) isClassifier() bool {
 	return len(h.Architectures) > 0 && strings.HasSuffix(h.Architectures[0], "ForSequenceClassification")
 }
 
+// generates tells whether config.json is that of a network which gives one token
+// after another.
+func (h *header) generates() bool {
+	return len(h.Architectures) > 0 && (strings.HasSuffix(h.Architectures[0], "ForCausalLM") || strings.HasSuffix(h.Architectures[0], "LMHeadModel"))
+}
+
 // labels is how many numbers a classification head gives; the reference
 // implementation takes two where nothing is said.
 func (h *header) labels() int {

@@ -23,6 +23,9 @@ type Encoder struct {
 	// length.
 	Pooling   []Pooling
 	Normalize bool
+	// AssumedPooling tells that the folder has no modules.json: it is that of a
+	// plain network, whose states nobody trained to have a mean that says much.
+	AssumedPooling bool
 	// Prompts stand before texts, by what a text is for: "query", "passage" and
 	// the like. DefaultPrompt names the one for texts of which nothing is said;
 	// "" is none.
@@ -103,7 +106,10 @@ func (e *Encoder) readAround(s *source, h *header) error {
 	if err := e.readModules(s); err != nil {
 		return err
 	}
-	if h.isClassifier() && len(e.steps) == 0 && !s.has("modules.json") {
+	if e.AssumedPooling && h.generates() {
+		return fmt.Errorf("model: %s: %s generates text, and there is no modules.json, which would say how to make vectors of it: give a sentence encoder", s.path("config.json"), h.Architectures[0])
+	}
+	if h.isClassifier() && e.AssumedPooling {
 		return fmt.Errorf("model: %s: %s is a cross-encoder, which scores pairs of texts: use it to rerank", s.path("config.json"), h.Architectures[0])
 	}
 	if err := e.readSettings(s); err != nil {

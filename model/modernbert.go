@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -25,7 +26,8 @@ type modernBertConfig struct {
 	AttentionBias bool `json:"attention_bias"`
 	InnerBias     bool `json:"mlp_bias"`
 
-	Window      int      `json:"local_attention"` // tokens that a query sees, half on each side
+	Window      *int     `json:"local_attention"` // tokens that a query sees, half on each side
+	HalfWindow  *int     `json:"sliding_window"`  // that half, in files without the other
 	GlobalEvery int      `json:"global_attn_every_n_layers"`
 	LayerTypes  []string `json:"layer_types"` // newer files have a name for each block instead
 	GlobalTheta float64  `json:"global_rope_theta"`
@@ -33,6 +35,7 @@ type modernBertConfig struct {
 	Rope        struct {
 		Global *ropeConfig `json:"full_attention"`
 		Local  *ropeConfig `json:"sliding_attention"`
+		ropeConfig
 	} `json:"rope_parameters"` // and the two angles here
 	RopeScaling *struct{} `json:"rope_scaling"`
 
@@ -42,24 +45,40 @@ type modernBertConfig struct {
 }
 
 type ropeConfig struct {
-	Type  string   `json:"rope_type"`
-	Theta *float64 `json:"rope_theta"`
+	Type    string   `json:"rope_type"`
+	OldType string   `json:"type"`
+	Theta   *float64 `json:"rope_theta"`
+	Partial *float64 `json:"partial_rotary_factor"`
+}
+
+// check refuses what is not the plain kind.
+func (r *ropeConfig) check() error {
+	if kind := cmp.Or(r.Type, r.OldType); kind != "" && kind != "default" {
+		return fmt.Errorf("rope_type %.80q is not supported: only default", kind)
+	}
+	if r.Partial != nil && *r.Partial != 1 {
+		return fmt.Errorf("partial_rotary_factor %v is not supported: only 1", *r.Partial)
+	}
+	return nil
 }
 
 const globalLayer, localLayer = "full_attention", "sliding_attention"
 
 func newModernBertConfig() configuration {
 	return &modernBertConfig{
-		Activation: "gelu", Eps: 1e-5, Window: 128, GlobalEvery: 3, GlobalTheta: 160000, LocalTheta: 10000,
+		Activation: "gelu", Eps: 1e-5, GlobalEvery: 3, GlobalTheta: 160000, LocalTheta: 10000,
 		HeadPooling: "cls", HeadActivation: "gelu",
 	}
 }
 
 func (c *modernBertConfig) check() error {
+	if err := c.checkWindow(); err != nil {
+		return err
+	}
 	if err := checkSizes(
 		size{"vocab_size", c.VocabSize, 1, maxSize}, size{"hidden_size", c.Hidden, 1, maxSize}, size{"num_hidden_layers", c.Layers, 1, maxLayers},
 		size{"num_attention_heads", c.Heads, 1, maxSize}, size{"intermediate_size", c.Inner, 1, maxSize},
-		size{"max_position_embeddings", c.Positions, 1, maxSize}, size{"local_attention", c.Window, 1, maxSize},
+		size{"max_position_embeddings", c.Positions, 1, maxSize}, size{"local_attention", *c.Window, 1, maxSize},
 		size{"global_attn_every_n_layers", c.GlobalEvery, 1, maxLayers},
 	); err != nil {
 		return err
@@ -88,6 +107,22 @@ func (c *modernBertConfig) check() error {
 	return c.checkRope()
 }
 
+// checkWindow takes the window over from where some files have it.
+func (c *modernBertConfig) checkWindow() error {
+	switch {
+	case c.HalfWindow == nil && c.Window == nil:
+		c.Window = new(128)
+	case c.HalfWindow == nil:
+	case *c.HalfWindow < 0 || *c.HalfWindow > maxSize/2:
+		return fmt.Errorf("sliding_window is %d, want 0 to %d", *c.HalfWindow, maxSize/2)
+	case c.Window == nil:
+		c.Window = new(max(2**c.HalfWindow, 1))
+	case *c.Window/2 != *c.HalfWindow:
+		return fmt.Errorf("sliding_window is %d and local_attention %d: want half of it", *c.HalfWindow, *c.Window)
+	}
+	return nil
+}
+
 func (c *modernBertConfig) checkLayerTypes() error {
 	if c.LayerTypes == nil {
 		return nil
@@ -108,6 +143,9 @@ func (c *modernBertConfig) checkRope() error {
 	if c.RopeScaling != nil {
 		return fmt.Errorf("rope_scaling is not supported")
 	}
+	if c.Rope.ropeConfig != (ropeConfig{}) {
+		return fmt.Errorf("rope_parameters has angles for all blocks alike: want those of %s and %s", globalLayer, localLayer)
+	}
 	for _, r := range []struct {
 		key, old string
 		rope     *ropeConfig
@@ -118,8 +156,8 @@ func (c *modernBertConfig) checkRope() error {
 	} {
 		key := r.old
 		if r.rope != nil {
-			if r.rope.Type != "" && r.rope.Type != "default" {
-				return fmt.Errorf("%s: rope_type %.80q is not supported: only default", r.key, r.rope.Type)
+			if err := r.rope.check(); err != nil {
+				return fmt.Errorf("%s: %w", r.key, err)
 			}
 			if r.rope.Theta != nil {
 				key, *r.theta = r.key+": rope_theta", *r.rope.Theta
@@ -215,7 +253,7 @@ func (m *modernBert) forward(in Inputs) []sinter.Tensor {
 		o, turn := sinter.AttentionOptions{QOffsets: in.Offsets, KOffsets: in.Offsets}, global
 		if c.local(i) {
 			turn = local
-			o.Window = c.Window/2 + 1 // a query sees half the window on each side, itself not counted
+			o.Window = *c.Window/2 + 1 // a query sees half the window on each side, itself not counted
 		}
 		x = m.block(x, &w.Layers[i], turn, o)
 		if i == len(w.Layers)-1 {

@@ -37,7 +37,8 @@ func (n shorter) apply(x sinter.Tensor) sinter.Tensor {
 const maxModules, maxPath = 16, 255
 
 // readModules reads what follows the network. A folder without modules.json is
-// that of a plain network: sentence-transformers takes the mean of its states.
+// that of a plain network: sentence-transformers takes the mean of its states, with a
+// warning.
 func (e *Encoder) readModules(s *source) error {
 	const file = "modules.json"
 	var modules []module
@@ -47,7 +48,7 @@ func (e *Encoder) readModules(s *source) error {
 	}
 	e.width = e.net.dims().hidden
 	if !ok {
-		e.Pooling = []Pooling{PoolMean}
+		e.Pooling, e.AssumedPooling = []Pooling{PoolMean}, true
 		return nil
 	}
 	if len(modules) > maxModules {

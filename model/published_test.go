@@ -45,7 +45,7 @@ func describe(n network) string {
 			}
 		}
 		return fmt.Sprintf("%d words, %d x %d, %d heads, %d inner, %d global, window %d, theta %v and %v", d.vocab, m.config.Layers, d.hidden, m.config.Heads, m.config.Inner,
-			global, m.config.Window, m.config.GlobalTheta, m.config.LocalTheta)
+			global, *m.config.Window, m.config.GlobalTheta, m.config.LocalTheta)
 	}
 	return "unknown"
 }
@@ -161,8 +161,12 @@ func TestRefused(t *testing.T) {
 		{modern + `,"hidden_size":6`, "", "", "odd"}, {modern + `,"layer_types":["full_attention"]`, "", "", "layer_types"}, {modern + `,"layer_types":["x","y"]`, "", "", "layer_types"},
 		{modern + `,"global_rope_theta":-1`, "", "", "global_rope_theta"}, {modern + `,"rope_parameters":{"full_attention":{"rope_theta":0}}`, "", "", "rope_parameters.full_attention: rope_theta"},
 		{modern + `,"rope_parameters":{"sliding_attention":{"rope_type":"yarn"}}`, "", "", "yarn"}, {modern + `,"rope_scaling":{"factor":2}`, "", "", "rope_scaling"},
+		{modern + `,"sliding_window":-1`, "", "", "sliding_window is -1"}, {modern + `,"sliding_window":64,"local_attention":64`, "", "", "sliding_window is 64 and local_attention 64"},
+		{modern + `,"rope_parameters":{"full_attention":{"type":"linear"}}`, "", "", "linear"}, {modern + `,"rope_parameters":{"full_attention":{"partial_rotary_factor":0.5}}`, "", "", "partial_rotary_factor"},
+		{modern + `,"rope_parameters":{"rope_type":"default","rope_theta":1000}`, "", "", "for all blocks alike"},
 		{modern + `,"classifier_pooling":"max"`, "", "", "classifier_pooling"}, {modern + `,"norm_eps":2`, "", "", "norm_eps"}, {modern + `,"hidden_activation":"x"`, "", "", "hidden_activation"},
 		{bert + `,"architectures":["BertForSequenceClassification"]`, "", "", "cross-encoder"},
+		{bert + `,"architectures":["BertLMHeadModel"]`, "", "", "BertLMHeadModel generates text"}, {roberta + `,"architectures":["RobertaForCausalLM"]`, "", "", "no modules.json"},
 		{bert, "modules.json", `[]`, "names no pooling"}, {bert, "modules.json", `[{"path":"x","type":"sentence_transformers.models.WeightedLayerPooling"}]`, "WeightedLayerPooling"},
 		{bert, "modules.json", mods + `]`, "1_Pooling/config.json is missing"}, {bert, "modules.json", strings.ReplaceAll(mods, "1_Pooling", "../x") + `]`, "../x"},
 		{bert, "sentence_bert_config.json", `{"max_seq_length":0}`, "max_seq_length"}, {bert, "sentence_bert_config.json", `{"max_seq_length":1.5}`, "max_seq_length"},
@@ -193,6 +197,44 @@ func TestRefused(t *testing.T) {
 		_, err := OpenCrossEncoderFS(fstest.MapFS{"config.json": lastOfEach(t, c.config)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("cross-encoder %s:\n%v\nwant %q", c.config, err, c.want)
+		}
+	}
+}
+
+// Newer files of ModernBERT may give half of the window, by another name.
+func TestModernBertWindow(t *testing.T) {
+	for keys, want := range map[string]int{
+		``: 128, `,"local_attention":64`: 64, `,"sliding_window":32`: 64, `,"sliding_window":32,"local_attention":65`: 65, `,"sliding_window":null`: 128,
+		`,"sliding_window":0`: 1, // each token sees itself
+	} {
+		config := `"model_type":"modernbert","vocab_size":30,"hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"intermediate_size":9,"max_position_embeddings":16`
+		_, _, net, err := readConfig(&source{name: "x", fsys: fstest.MapFS{"config.json": lastOfEach(t, config+keys)}})
+		if err != nil {
+			t.Errorf("%s: %v", keys, err)
+			continue
+		}
+		if got := *net.(*modernBert).config.Window; got != want {
+			t.Errorf("%s: a window of %d, want %d", keys, got, want)
+		}
+	}
+}
+
+// A folder that does not say how vectors are made says so.
+func TestAssumedPooling(t *testing.T) {
+	config := lastOfEach(t, `"model_type":"bert","vocab_size":30,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":9,"max_position_embeddings":16,"type_vocab_size":2`)
+	for modules, want := range map[string]bool{"": true, `[{"path":"","type":"sentence_transformers.models.Transformer"},{"path":"","type":"sentence_transformers.models.Pooling"}]`: false} {
+		fsys := fstest.MapFS{"config.json": config}
+		if modules != "" {
+			fsys["modules.json"] = &fstest.MapFile{Data: []byte(modules)}
+		}
+		s := &source{name: "x", fsys: fsys}
+		h, _, net, err := readConfig(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &Encoder{net: net}
+		if err := e.readAround(s, h); err != nil || e.AssumedPooling != want || e.Pooling[0] != PoolMean {
+			t.Errorf("modules %q: assumed %v, pooling %v, %v", modules, e.AssumedPooling, e.Pooling, err)
 		}
 	}
 }

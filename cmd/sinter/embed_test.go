@@ -197,3 +197,30 @@ func TestTextQueue(t *testing.T) {
 		t.Error("a stopped queue goes on")
 	}
 }
+
+// A model that does not say how its vectors are made is used with a warning.
+func TestAssumedPooling(t *testing.T) {
+	plain, sure := tiny(t, nil), tiny(t, nil)
+	if err := os.Remove(filepath.Join(plain, "modules.json")); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("rain"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"embed", "rain"}, {"search", "rain", dir}} {
+		for _, c := range []struct {
+			model, quiet string
+			want         int
+		}{{plain, "", 1}, {plain, "--quiet", 0}, {sure, "", 0}} {
+			line := append(args[:1:1], "--model", c.model)
+			if c.quiet != "" {
+				line = append(line, c.quiet)
+			}
+			status, _, stderr := runCommand(t, nil, "", append(line, args[1:]...)...)
+			if status != 0 || strings.Count(stderr, "no modules.json") != c.want {
+				t.Errorf("%s %s: status %d, %q", args[0], c.quiet, status, stderr)
+			}
+		}
+	}
+}

@@ -92,6 +92,13 @@ func (a *app) openEncoderFor(ctx context.Context, prompt string, dim int, work f
 	return &encoder{e, d}, nil
 }
 
+// warnPooling tells of a model that does not say how its vectors are made.
+func (a *app) warnPooling(e *encoder) {
+	if e.AssumedPooling() {
+		a.warn("model %s has no modules.json: vectors are the mean of its states, which are seldom good for comparing texts", a.modelName())
+	}
+}
+
 // opening is an encoder that is being opened.
 type opening struct {
 	done    chan struct{}

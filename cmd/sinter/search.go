@@ -198,6 +198,7 @@ func (a *app) search(ctx context.Context, q query) (err error) {
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
 	b.encoder = e
+	a.warnPooling(e)
 	a.warnQuery(q, e)
 	if err := b.build(ctx, sources, b.early(ctx, start, q)); err != nil {
 		return err

@@ -46,6 +46,7 @@ func (a *app) newTextEmbedder(ctx context.Context, prompt string, s shorten, fro
 	if err != nil {
 		return nil, err
 	}
+	a.warnPooling(e)
 	return &textEmbedder{encoder: e, dim: e.Dim(), cut: cutWarning{tokens: e.MaxTokens()}}, nil
 }
 

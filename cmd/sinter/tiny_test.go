@@ -39,6 +39,7 @@ var tinyFiles = sync.OnceValues(func() (map[string][]byte, error) {
 		tinyVocab, tinyHidden, tinyInner, tinyPositions)
 	return map[string][]byte{
 		"tokenizer.json": tokens, "model.safetensors": weights, "config.json": []byte(config),
+		"modules.json":              []byte(`[{"path":"","type":"sentence_transformers.models.Transformer"},{"path":"","type":"sentence_transformers.models.Pooling"}]`),
 		"sentence_bert_config.json": fmt.Appendf(nil, `{"max_seq_length": %d}`, tinyTokens),
 	}, nil
 })
