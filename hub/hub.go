@@ -32,6 +32,9 @@ func Find(name string) (string, error) {
 	}
 	repo := filepath.Join(cache, "models--"+strings.ReplaceAll(name, "/", "--"))
 	dir, err := snapshot(repo)
+	if _, gone := errors.AsType[*revisionError](err); gone {
+		return "", fmt.Errorf("hub: model %s in the cache %s: %w", name, cache, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("hub: no folder %q, and no model of that name in the cache %s: give a folder, or download the model first", name, cache)
 	}
@@ -109,15 +112,38 @@ func isName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, `/\:`)
 }
 
-// snapshot is the revision that refs/main names, or else the newest.
+// revisionError is a refs/main whose revision is not there, as an update that was
+// broken off leaves it. Another revision has other weights: nobody asked for it.
+type revisionError struct {
+	revision string
+	newest   string // the folder of what is there
+}
+
+func (e *revisionError) Error() string {
+	return fmt.Sprintf("refs/main names the revision %.60q, which is not there: download the model again, or give the folder %s for the newest that is", e.revision, e.newest)
+}
+
+// snapshot is the revision that refs/main names, or the newest where there is no
+// such file.
 func snapshot(repo string) (string, error) {
-	if data, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
-		rev := strings.TrimSpace(string(data))
-		dir := filepath.Join(repo, "snapshots", rev)
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && isName(rev) {
-			return dir, nil
-		}
+	latest, err := newest(repo)
+	if err != nil {
+		return "", err
 	}
+	data, err := os.ReadFile(filepath.Join(repo, "refs", "main"))
+	if err != nil {
+		return latest, nil
+	}
+	rev := strings.TrimSpace(string(data))
+	dir := filepath.Join(repo, "snapshots", rev)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() && isName(rev) {
+		return dir, nil
+	}
+	return "", &revisionError{rev, latest}
+}
+
+// newest is the folder of the revision that was fetched last.
+func newest(repo string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(repo, "snapshots"))
 	if err != nil {
 		return "", err

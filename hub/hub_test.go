@@ -57,8 +57,10 @@ func TestRevisions(t *testing.T) {
 	find(t, "a/b", filepath.Join(dir, repo, "two"))
 	write(t, filepath.Join(dir, "models--a--b/refs/main"), "one\n")
 	find(t, "a/b", filepath.Join(dir, repo, "one"))
-	write(t, filepath.Join(dir, "models--a--b/refs/main"), "gone\n")
-	find(t, "a/b", filepath.Join(dir, repo, "two"))
+	write(t, filepath.Join(dir, "models--a--b/refs/main"), "gone\n") // another is not what was asked for
+	if got, err := Find("a/b"); err == nil || !strings.Contains(err.Error(), `"gone"`) || !strings.Contains(err.Error(), filepath.Join(dir, repo, "two")) {
+		t.Errorf("%q, %v: want an error that names the revision and the folder of the newest", got, err)
+	}
 	find(t, "single", filepath.Join(dir, "models--single/snapshots/x"))
 }
 

@@ -5,8 +5,8 @@ package planted
 var modelDefects = []Defect{
 	{
 		Name: "local-window-whole", File: "model/modernbert.go",
-		Old:     "o.Window = c.Window/2 + 1",
-		New:     "o.Window = c.Window / 2",
+		Old:     "o.Window = *c.Window/2 + 1",
+		New:     "o.Window = *c.Window / 2",
 		Package: "model", Run: "TestReferenceEncoders/avx2/modernbert",
 	},
 	{
