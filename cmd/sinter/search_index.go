@@ -179,8 +179,9 @@ func (x *index) lines(file int) ([]string, error) {
 	return x.last.lines, nil
 }
 
+// linesOf are those of a text, of which the last may have its end or not.
 func linesOf(text string) []string {
-	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 }
 
 // unit is a vector of length 1 in the direction of v.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"os"
@@ -97,8 +98,20 @@ func TestShowContext(t *testing.T) {
 	if whole := search("-C", "0"); strings.Contains(whole, "-other") || !strings.Contains(whole, "33:# Two") {
 		t.Errorf("%s", whole)
 	}
-	if all := search("-C", "1000"); strings.Count(all, "\n") != strings.Count(text, "\n")+2 {
+	if all := search("-C", "1000"); strings.Count(all, "\n") != strings.Count(text, "\n")+1 || strings.Contains(all, "\n66-") {
 		t.Errorf("%s", all)
+	}
+	for _, end := range []string{"", "\n", "\r\n", "\n\n"} { // nothing stands behind the end of the last line
+		if err := os.WriteFile("a.md", []byte("the tree"+end), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(search("-C", "3"), "\n")
+		if want := map[string]string{"\n\n": "1:the tree\n2-\n"}[end]; got != cmp.Or(want, "1:the tree\n") {
+			t.Errorf("a file that ends in %q: %q", end, got)
+		}
+	}
+	if err := os.WriteFile("a.md", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	var r searchResult
 	if err := json.Unmarshal([]byte(search("-C", "2", "--json")), &r); err != nil || len(r.Results) != 1 || !slices.Equal(r.Results[0].Before, []string{"filler word", ""}) || len(r.Results[0].After) != 2 {
