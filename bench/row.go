@@ -16,6 +16,8 @@ import (
 type Report struct {
 	Machine Machine `json:"machine"`
 	Results []Row   `json:"results"`
+	// Error is why cases behind these were not measured.
+	Error string `json:"error,omitempty"`
 }
 
 // WriteReport writes rows, of Row or a type of the benchmark's own, in the form

@@ -158,8 +158,12 @@ func (a *app) bench(ctx context.Context, f benchFlags, cases func(context.Contex
 	if b.late > 0 {
 		a.warn("the time is up: %d cases are not measured; --isa and --threads choose some", b.late)
 	}
-	if err == nil && a.settings.json && !f.train.shows() {
-		err = a.printJSON(bench.Report{Machine: bench.ThisMachine(), Results: append([]bench.Row{}, b.rows...)})
+	if a.settings.json && !f.train.shows() && (err == nil || len(b.rows) > 0) { // a failure leaves what was measured before it
+		report := bench.Report{Machine: bench.ThisMachine(), Results: append([]bench.Row{}, b.rows...)}
+		if err != nil {
+			report.Error = err.Error()
+		}
+		err = errors.Join(err, a.printJSON(report))
 	}
 	return err
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -141,5 +143,30 @@ func TestBenchAttention(t *testing.T) {
 	}
 	if len(cases) != 2*len(attentionShapes)+2 || cases[0] != "attention [8 12 128 32] f32 true" || !slices.Contains(cases, "attention-causal [1 8 2048 128] bf16 true") {
 		t.Errorf("%q", cases)
+	}
+}
+
+// What was measured before a case failed is printed, with the error.
+func TestBenchFails(t *testing.T) {
+	for _, measured := range []int{0, 2} {
+		var out, errs bytes.Buffer
+		a := &app{settings: settings{device: "cpu", json: true}, stdout: &out, stderr: &errs}
+		broken := errors.New("the third is broken")
+		err := a.bench(t.Context(), benchFlags{}, func(ctx context.Context, b *benchRun) error {
+			return errors.Join(b.add(make([]bench.Row, measured)...), broken)
+		})
+		if !errors.Is(err, broken) {
+			t.Errorf("bench ended with %v", err)
+		}
+		if measured == 0 {
+			if out.Len() > 0 {
+				t.Errorf("a report of nothing: %s", &out)
+			}
+			continue
+		}
+		var r bench.Report
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Results) != measured || r.Error != broken.Error() || r.Machine.CPU == "" {
+			t.Errorf("%v: %s", err, &out)
+		}
 	}
 }
