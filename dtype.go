@@ -32,7 +32,7 @@ func checkDType(dt DType) error {
 	case dt.Valid():
 		return nil
 	case dt == Int8, dt == Int4, dt == TF32:
-		return fmt.Errorf("%s is a precision of programs, no dtype of tensors as I8 and F32 are", precisionName(dt))
+		return fmt.Errorf("%s is a precision of programs, no dtype of tensors as I8 and F32 are", dt)
 	}
 	return fmt.Errorf("no dtype %v", dt)
 }

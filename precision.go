@@ -22,8 +22,8 @@ type Precision = DType
 
 // Precisions that are no dtype of tensors: see Precision.
 const (
-	Int8 Precision = 0x40 + iota
-	Int4
+	Int8 = ir.Int8
+	Int4 = ir.Int4
 	TF32 = ir.TF32
 )
 
@@ -44,17 +44,7 @@ func products(p Precision) (ir.DType, error) {
 	case Int4:
 		return 0, nil // as written, once weights are packed
 	}
-	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16, F16, TF32, Int8 or Int4", precisionName(p))
-}
-
-func precisionName(p Precision) string {
-	switch p {
-	case Int8:
-		return "int8"
-	case Int4:
-		return "int4"
-	}
-	return p.String()
+	return 0, fmt.Errorf("precision %s is not supported: use F32, BF16, F16, TF32, Int8 or Int4", p)
 }
 
 // referee tells whether d evaluates graphs as they are, without any pass.

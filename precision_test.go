@@ -2,9 +2,12 @@ package sinter
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/sinterml/sinter/internal/ir"
 )
 
 // layers is a network of two products of data with weights, all f32.
@@ -54,7 +57,7 @@ func TestPrecisions(t *testing.T) {
 		want, got := run(referee, c.p), run(cpu, c.p)
 		apart, lost := farthest(got, want), farthest(want, exact)
 		if apart > c.near || lost > c.loss || (lost < 1e-3) != (c.loss < 1e-3) {
-			t.Errorf("precision %s: %v between devices, %v lost", precisionName(c.p), apart, lost)
+			t.Errorf("precision %s: %v between devices, %v lost", c.p, apart, lost)
 		}
 	}
 	if n := cpu.Stats().Compiled; n != 6 {
@@ -97,7 +100,7 @@ func TestPrecisionsOfConvolutions(t *testing.T) {
 			// A sum in another order may round to the neighbour of what it should.
 			apart, lost := distance(got, want), distance(want, exact)
 			if !(apart < lost/4) || lost < 1e-3 {
-				t.Errorf("%d groups, %s: %v between devices, %v lost", groups, precisionName(p), apart, lost)
+				t.Errorf("%d groups, %s: %v between devices, %v lost", groups, p, apart, lost)
 			}
 		}
 	}
@@ -176,17 +179,29 @@ func TestNoOptNames(t *testing.T) {
 			for _, off := range []string{"fues", "", "int4", "fma/none", "int4/none"} {
 				err := compile("all", off)
 				if err == nil || !strings.Contains(err.Error(), `"`+off+`"`) || !strings.Contains(err.Error(), "all, fuse, rows") || !strings.Contains(err.Error(), "merge-products, fma, order") {
-					t.Errorf("%s, %s: %q: %v", name, precisionName(p), off, err)
+					t.Errorf("%s, %s: %q: %v", name, p, off, err)
 				}
 			}
 			for _, off := range []string{"bf16", "f16", "tf32", "int8"} {
 				if err := compile(off); err == nil || !strings.Contains(err.Error(), `"`+off+`" cannot be left out`) {
-					t.Errorf("%s, %s: %q: %v", name, precisionName(p), off, err)
+					t.Errorf("%s, %s: %q: %v", name, p, off, err)
 				}
 			}
 			if err := compile("fuse", "fma", "simplify/add-zero", "tuning"); err != nil {
-				t.Errorf("%s, %s: %v", name, precisionName(p), err)
+				t.Errorf("%s, %s: %v", name, p, err)
 			}
+		}
+	}
+}
+
+// Precisions print by their names, as dtypes do, and are no dtypes.
+func TestPrecisionNames(t *testing.T) {
+	if got := fmt.Sprint(F32, BF16, F16, TF32, Int8, Int4, I8, Precision(0x43)); got != "f32 bf16 f16 tf32 int8 int4 i8 dtype(67)" {
+		t.Error(got)
+	}
+	for _, p := range []Precision{Int8, Int4, TF32} {
+		if _, err := ir.ParseDType(p.String()); err == nil || p.Valid() || p.Size() != 0 || p.Compute() != 0 {
+			t.Errorf("%v is a dtype", p)
 		}
 	}
 }

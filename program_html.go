@@ -174,7 +174,7 @@ func (p *Program) document(o HTMLOptions) (*inspect.Document, error) {
 	}
 	defer p.users.leave()
 	g := p.named()
-	f := inspect.Facts{Title: o.Title, Precision: precisionName(p.precision), Values: make([]string, len(g.Nodes)), Env: usualSizes(g)}
+	f := inspect.Facts{Title: o.Title, Precision: p.precision.String(), Values: make([]string, len(g.Nodes)), Env: usualSizes(g)}
 	for name, size := range o.Sizes {
 		i := slices.IndexFunc(p.symbols, func(s ir.Symbol) bool { return s.Name == name })
 		if i < 0 {

@@ -23,9 +23,13 @@ const (
 	dtypeCount
 )
 
-// TF32 is a precision alone, no type of tensors: that of f32 whose 23 digits
-// behind the first are rounded to 10, with the range of f32.
-const TF32 DType = 0x42
+// Precisions alone, no types of tensors: products in 8 bits, weights in 4, and f32
+// whose 23 digits behind the first are rounded to 10, with the range of f32.
+const (
+	Int8 DType = 0x40 + iota
+	Int4
+	TF32
+)
 
 // kind groups the types that one arithmetic rule covers.
 type kind uint8
@@ -80,12 +84,17 @@ func ParseDType(s string) (DType, error) {
 	return NoType, fmt.Errorf("unknown dtype %q", s)
 }
 
-// String gives the lower-case short name: f32, bf16, i64, bool.
+// String gives the lower-case short name: f32, bf16, i64, bool; of precisions int8,
+// int4, tf32.
 func (d DType) String() string {
-	if d == TF32 {
+	switch {
+	case d == Int8:
+		return "int8"
+	case d == Int4:
+		return "int4"
+	case d == TF32:
 		return "tf32"
-	}
-	if d >= dtypeCount {
+	case d >= dtypeCount:
 		return fmt.Sprintf("dtype(%d)", uint8(d))
 	}
 	return dtypes[d].name

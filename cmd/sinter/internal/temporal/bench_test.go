@@ -74,7 +74,7 @@ func BenchmarkBatch32(b *testing.B) {
 		net := must[*Net](b)(New(sizes, 1))
 		for _, precision := range []sinter.Precision{sinter.F32, sinter.Int8} {
 			for _, threads := range []int{1, 2} {
-				b.Run(sizes.Net+"/"+precisionName(precision)+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
+				b.Run(sizes.Net+"/"+precision.String()+"/threads="+string(rune('0'+threads)), func(b *testing.B) {
 					d := must[*sinter.Device](b)(sinter.OpenCPU(sinter.CPUOptions{Threads: threads}))
 					defer d.Close()
 					ctx := sinter.WithDevice(context.Background(), d)
@@ -89,13 +89,6 @@ func BenchmarkBatch32(b *testing.B) {
 			}
 		}
 	}
-}
-
-func precisionName(p sinter.Precision) string {
-	if p == sinter.Int8 {
-		return "int8"
-	}
-	return "f32"
 }
 
 // BenchmarkLoop is a step of train.Run: 20 epochs of the MLP by regression, as
