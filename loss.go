@@ -1,6 +1,10 @@
 package sinter
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // Reduction says what becomes of the losses of single elements or rows.
 type Reduction uint8
@@ -23,18 +27,41 @@ func (r Reduction) of(x Tensor) Tensor {
 	return failf([]Tensor{x}, "no reduction %d", r)
 }
 
-// MSE is the mean of (x - y)^2.
+// checkPair refuses operands of a loss each of which would be repeated for the
+// other, as predictions [n, 1] and targets [n] would to [n, n].
+func checkPair(x, y Tensor) (bad Tensor, failed bool) {
+	if bad, failed := firstErr(x, y); failed {
+		return bad, true
+	}
+	shape, err := ir.Broadcast(x.v.Shape, y.v.Shape)
+	if err != nil || shape.Equal(x.v.Shape) || shape.Equal(y.v.Shape) {
+		return Tensor{}, false // an error is the operation's
+	}
+	return failf([]Tensor{x, y}, "shapes %v and %v would give %v, each number of one with each of the other: bring them to one shape, as by Squeeze(-1) or Unsqueeze(-1)", x.v.Shape, y.v.Shape, shape), true
+}
+
+// MSE is the mean of (x - y)^2. One of the two may be broadcast to the shape of
+// the other, in all losses that compare numbers with numbers; x [n, 1] and y [n]
+// are an error.
 func MSE(x, y Tensor) Tensor {
+	if bad, failed := checkPair(x, y); failed {
+		return bad
+	}
 	return x.Sub(y).float("MSE", func(diff Tensor) Tensor { return diff.Square().Mean() })
 }
 
 // L1 is the mean of |x - y|.
-func L1(x, y Tensor) Tensor { return x.Sub(y).Abs().Mean() }
+func L1(x, y Tensor) Tensor {
+	if bad, failed := checkPair(x, y); failed {
+		return bad
+	}
+	return x.Sub(y).Abs().Mean()
+}
 
 // Huber is the mean of d^2/2 for d = |x - y| up to delta, and of
 // delta*(d - delta/2) beyond it.
 func Huber(x, y Tensor, delta float64) Tensor {
-	if bad, ok := firstErr(x, y); ok {
+	if bad, failed := checkPair(x, y); failed {
 		return bad
 	}
 	if !(delta > 0) {
@@ -53,6 +80,9 @@ func Huber(x, y Tensor, delta float64) Tensor {
 // BCEWithLogits is the mean binary cross-entropy of Sigmoid(logits) with
 // targets between 0 and 1.
 func BCEWithLogits(logits, targets Tensor) Tensor {
+	if bad, failed := checkPair(logits, targets); failed {
+		return bad
+	}
 	// log(1 + e^x) - x*t: no logarithm of a rounded sigmoid. As log(1 + e^-|x|)
 	// and |x| times the share of the other side, it does not cancel where x is
 	// right.

@@ -2,7 +2,9 @@ package sinter
 
 import (
 	"context"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -59,6 +61,33 @@ func TestCrossEntropyRefusesOtherRows(t *testing.T) {
 	for _, c := range [][2][]int{{{4, 3}, {1}}, {{1, 3}, {4}}, {{1, 2, 3}, {5, 2}}} {
 		if y := CrossEntropy(Zeros(F32, Dims(c[0]...)...), Zeros(I64, Dims(c[1]...)...), CrossEntropyOptions{}); y.Err() == nil {
 			t.Errorf("logits %v, targets %v: no error", c[0], c[1])
+		}
+	}
+}
+
+// Numbers that would be compared with each of the others are refused, where the
+// call was made; one that is repeated for the other is not.
+func TestLossesOfPairs(t *testing.T) {
+	losses := map[string]func(x, y Tensor) Tensor{
+		"MSE": MSE, "L1": L1, "BCEWithLogits": BCEWithLogits, "Huber": func(x, y Tensor) Tensor { return Huber(x, y, 1) },
+	}
+	n := Sym("n", 1, 64)
+	of := func(dims ...Dim) Tensor { return Input("x", F32, dims...) }
+	for name, loss := range losses {
+		for _, c := range [][2]Tensor{{of(N(4), N(1)), of(N(4))}, {of(N(4)), of(N(4), N(1))}, {of(n, N(1)), of(n)}, {of(N(1), N(3)), of(N(2), N(1))}} {
+			err := loss(c[0], c[1]).Err()
+			var shape *ShapeError
+			if !errors.As(err, &shape) || shape.Op != name || !strings.Contains(err.Error(), "Squeeze(-1)") || !strings.Contains(err.Error(), "loss_test.go:") {
+				t.Errorf("%s of %v and %v: %v", name, c[0].Shape(), c[1].Shape(), err)
+			}
+		}
+		for _, c := range [][2]Tensor{{of(N(4), N(3)), of(N(3))}, {of(N(4)), Scalar(1)}, {of(), of(N(4))}, {of(N(4), N(3)), of(N(4), N(1))}, {of(N(1), N(1)), of(N(1))}, {of(n, N(1)), of(N(1))}} {
+			if err := loss(c[0], c[1]).Err(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := loss(of(N(2)), of(N(3))).Err(); err == nil || strings.Contains(err.Error(), "Squeeze") {
+			t.Errorf("%s of [2] and [3]: %v", name, err)
 		}
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/sinterml/sinter/internal/jit"
 )
 
-// Run runs the program once. in gives a tensor for each Input by name; tensors
-// that are not computed yet are computed first. The results are tensors with
+// Run runs the program once. in gives a tensor for each Input by name, and nothing
+// else: a name that no output depends on is an error, as it is mostly a wrong one
+// (Info lists those that are taken). Tensors that are not computed yet are computed
+// first. The results are tensors with
 // values, in the order of the captured outputs; for an assigned variable, its
 // Tensor. If the program assigns variables, runs take turns and all of them are
 // committed together at the end, or none.
@@ -158,7 +160,7 @@ func (r *running) inputs(ctx context.Context, in map[string]Tensor) error {
 	if len(in) > len(p.inputs) {
 		for _, name := range slices.Sorted(maps.Keys(in)) {
 			if !slices.ContainsFunc(p.inputs, func(at int) bool { return p.leaves[at].Name == name }) {
-				return fmt.Errorf("unknown input %q: the program takes %s", name, p.signature())
+				return fmt.Errorf("unknown input %q, on which no output depends: the program takes %s", name, p.signature())
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sinterml/sinter"
 )
@@ -91,6 +92,9 @@ func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
 		log := sinter.Where(some, target, sinter.Scalar(1)).Log()
 		each = sinter.Where(some, target.Mul(log.Sub(logq)), sinter.Scalar(0))
 	}
+	if err := checkPair(each, logq, target); err != nil {
+		return sinter.Fail(err, logq, target)
+	}
 	if o.PerRow && each.Err() == nil {
 		if each.Rank() == 0 {
 			return sinter.Fail(fmt.Errorf("no axis 0 for PerRow"), logq, target)
@@ -100,6 +104,19 @@ func KL(logq, target sinter.Tensor, o KLOptions) sinter.Tensor {
 		return wide.Sum().Div(rows).Cast(each.DType())
 	}
 	return reduce(each, o.Reduction)
+}
+
+// checkPair refuses operands of a loss each of which is repeated in each, as
+// predictions [n, 1] and targets [n] are.
+func checkPair(each, x, y sinter.Tensor) error {
+	if each.Err() != nil || sameShape(each, x) || sameShape(each, y) {
+		return nil
+	}
+	return fmt.Errorf("shapes %v and %v would give %v, each number of one with each of the other: bring them to one shape, as by Squeeze(-1) or Unsqueeze(-1)", x.Shape(), y.Shape(), each.Shape())
+}
+
+func sameShape(x, y sinter.Tensor) bool {
+	return slices.EqualFunc(x.Shape(), y.Shape(), sinter.Dim.Equal)
 }
 
 // BCEOptions describe a binary cross-entropy.
@@ -115,6 +132,9 @@ type BCEOptions struct {
 func BCE(logits, targets sinter.Tensor, o BCEOptions) sinter.Tensor {
 	// -t log(s(x)) - (1-t) log(1-s(x)), in softplus.
 	right := logits.Neg().Softplus().Mul(targets)
+	if err := checkPair(right, logits, targets); err != nil {
+		return sinter.Fail(err, logits, targets)
+	}
 	if given(o.Positive) {
 		right = right.Mul(o.Positive)
 	}

@@ -51,6 +51,8 @@ func TestLossesRefuse(t *testing.T) {
 		"one target for each row": nn.NLL(zeros(4, 3), whole(1), nn.NLLOptions{}),
 		"targets [5 2]":           nn.NLL(zeros(1, 2, 3), whole(5, 2), nn.NLLOptions{}),
 		"3 rows have no own":      nn.InfoNCE(zeros(3, 2), zeros(2, 2), nn.InfoNCEOptions{}),
+		"give [3 3]":              nn.KL(zeros(3, 1), zeros(3), nn.KLOptions{}),
+		"give [2 3 3]":            nn.BCE(zeros(3), zeros(2, 3, 1), nn.BCEOptions{}),
 		"a Temperature of NaN":    nn.InfoNCE(zeros(3, 2), zeros(3, 2), nn.InfoNCEOptions{Temperature: math.NaN()}),
 		"a Temperature of +Inf":   nn.InfoNCE(zeros(3, 2), zeros(3, 2), nn.InfoNCEOptions{Temperature: math.Inf(1)}),
 	} {
