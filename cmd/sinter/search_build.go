@@ -73,8 +73,12 @@ func (b *indexBuilder) build(ctx context.Context, sources []*source, each func(b
 	if e, err := b.estimate(ctx, rest); err != nil {
 		return err
 	} else if !b.words && e.time >= worthSaying {
-		b.app.warn("%v", e)
-		defer b.keeper.announce(b.roots)()
+		busy, done := b.keeper.announce(ctx, b.roots)
+		defer done()
+		before := len(rest)
+		if rest = b.leaveTo(busy, rest); len(rest) == before { // else another has begun at the same time
+			b.app.warn("%v", e)
+		}
 	}
 	bar := &indexBar{progress: b.app.startProgress("", 0)}
 	defer bar.end()
@@ -114,12 +118,18 @@ func (b *indexBuilder) leave(sources []*source) []*source {
 	if err != nil {
 		b.keeper.fail(err)
 	}
+	return b.leaveTo(busy, sources)
+}
+
+// leaveTo takes out the files below what others are indexing.
+func (b *indexBuilder) leaveTo(busy []string, sources []*source) []*source {
 	if len(busy) == 0 {
 		return sources
 	}
 	rest := slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return s.keep && store.Below(s.path, busy) })
-	if b.left = len(sources) - len(rest); b.left > 0 {
-		b.app.warn("another search is indexing %s here, which this one leaves out", count(b.left, "file"))
+	if left := len(sources) - len(rest); left > 0 {
+		b.left += left
+		b.app.warn("another search is indexing %s here, which this one leaves out", count(left, "file"))
 	}
 	return rest
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -137,13 +138,28 @@ func TestIndexBusy(t *testing.T) {
 	}
 	a := &app{settings: settings{model: x.model, dtype: "f32"}, env: environment{}.get}
 	k := a.openKeeper(query{index: x.index})
-	done := k.announce([]string{x.path("dir0"), x.path("dir1")})
+	_, done := k.announce(t.Context(), []string{x.path("dir0"), x.path("dir1")})
 	if r := x.search(4, "number", "."); r.Pending != 4 || r.Files != 8 {
 		t.Errorf("%d files, %d pending", r.Files, r.Pending)
 	}
 	done()
 	if r := x.search(4, "number", "."); r.Pending != 0 || r.Files != 12 {
 		t.Errorf("%d files, %d pending", r.Files, r.Pending)
+	}
+}
+
+// What others have begun to index since this search looked is left to them too,
+// and counts once.
+func TestLeaveTo(t *testing.T) {
+	var stderr bytes.Buffer
+	b := &indexBuilder{app: &app{stderr: &stderr}}
+	all := []*source{{path: "/a/1", keep: true}, {path: "/b/1", keep: true}, {path: "/a/2"}, {path: "/c/1", keep: true}}
+	rest := b.leaveTo([]string{"/c"}, b.leaveTo([]string{"/a"}, all))
+	if len(rest) != 2 || rest[0] != all[1] || rest[1] != all[2] || b.left != 2 || strings.Count(stderr.String(), "another search is indexing 1 file") != 2 {
+		t.Errorf("%d are left to this one, %d to others: %s", len(rest), b.left, &stderr)
+	}
+	if rest = b.leaveTo(nil, rest); len(rest) != 2 || b.left != 2 {
+		t.Errorf("%d, %d", len(rest), b.left)
 	}
 }
 

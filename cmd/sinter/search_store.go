@@ -134,15 +134,15 @@ func (k *keeper) failed(err error) {
 }
 
 // announce tells other processes what this one indexes, until the function it
-// returns is called.
-func (k *keeper) announce(roots []string) (done func()) {
+// returns is called, and gives what others do.
+func (k *keeper) announce(ctx context.Context, roots []string) (busy []string, done func()) {
 	if k.open == nil {
-		return func() {}
+		return nil, func() {}
 	}
-	done, err := k.open.Announce(roots)
+	busy, done, err := k.open.Announce(ctx, roots)
 	if err != nil {
 		k.fail(err)
-		return func() {}
+		return nil, func() {}
 	}
-	return done
+	return busy, done
 }

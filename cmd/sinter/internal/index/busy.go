@@ -20,8 +20,23 @@ const rootEnd = "\x00"
 
 // Announce tells other processes that this one indexes what is below some
 // absolute paths, so that they need not, until done is called or the process
-// ends.
-func (x *Index) Announce(roots []string) (done func(), err error) {
+// ends. busy is what others had announced by then: of two that begin at once the
+// second knows of the first.
+func (x *Index) Announce(ctx context.Context, roots []string) (busy []string, done func(), err error) {
+	release, err := x.lock(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	if busy, err = x.Busy(); err != nil {
+		return nil, nil, err
+	}
+	done, err = x.announce(roots)
+	return busy, done, err
+}
+
+// announce writes the file that tells others.
+func (x *Index) announce(roots []string) (done func(), err error) {
 	f, err := os.CreateTemp(x.dir, busyPattern)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)

@@ -343,7 +343,7 @@ func TestBusy(t *testing.T) {
 		}
 		return strings.Join(roots, " ")
 	}
-	done, err := x.Announce([]string{"/a", "/b"})
+	_, done, err := x.Announce(t.Context(), []string{"/a", "/b"})
 	if err != nil {
 		t.Fatal(err)
 	}
