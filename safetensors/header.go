@@ -69,8 +69,10 @@ func parseHeader(text string) (*header, *Error) {
 			}
 			tensor = key
 			e, err := readEntry(r, key)
-			h.entries = append(h.entries, e)
-			tensor = ""
+			if err == nil {
+				h.entries = append(h.entries, e)
+				tensor = ""
+			}
 			return err
 		}); err != nil {
 			return err

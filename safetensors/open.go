@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -124,6 +125,9 @@ func headerSize(prefix []byte, size int64) (int, error) {
 	}
 	n := binary.LittleEndian.Uint64(prefix)
 	if n > maxHeader {
+		if other := otherFormat(prefix); other != "" {
+			return 0, errors.New(other)
+		}
 		return 0, fmt.Errorf("header length %d is over the limit of %d: this is not a safetensors file", n, maxHeader)
 	}
 	if n > uint64(size-prefixSize) {
@@ -180,4 +184,23 @@ func (f *File) Fault(err error) error {
 		}
 	}
 	return e
+}
+
+// otherFormat says what a file is that begins otherwise than one of these, where
+// that is known: what is found most under the name of one.
+func otherFormat(prefix []byte) string {
+	for _, f := range []struct{ begins, what string }{
+		{"version ", "it is a pointer of Git LFS, not the file that it stands for: fetch that with git lfs pull"},
+		{"<", "it is a web page, not the file: fetch it again, by the address of the file itself"},
+		{"{", "it is JSON without the length before it, as servers answer what they refuse: fetch it again"},
+		{"GGUF", "it is a GGUF file, which is not read as safetensors"},
+		{"PK\x03\x04", "it is a zip archive, as of PyTorch (.bin, .pt) or NumPy: convert it to safetensors"},
+		{"\x80\x02", "it is a pickle, as of PyTorch (.bin, .pt), which is a program: convert it to safetensors"},
+		{"\x89HDF\r\n", "it is an HDF5 file, as of Keras: convert it to safetensors"},
+	} {
+		if bytes.HasPrefix(prefix, []byte(f.begins)) {
+			return f.what
+		}
+	}
+	return ""
 }
