@@ -73,6 +73,7 @@ func TestRunChecksInputs(t *testing.T) {
 	}{
 		{inputs{"x": x}, `"y" is missing`},
 		{nil, `takes "x" f32[n 2], "y" f32[2 n]`},
+		{inputs{"x": x, "Y": y}, `"y" is missing among ["Y" "x"]`},
 		{inputs{"x": x, "y": y, "z": x}, `unknown input "z"`},
 		{inputs{"x": x, "y": y.Cast(F64)}, "use Cast"},
 		{inputs{"x": x.Index(0, 0), "y": y}, "want [n 2]"},

@@ -142,7 +142,7 @@ func (r *running) inputs(ctx context.Context, in map[string]Tensor) error {
 		l := &p.leaves[at]
 		x, ok := in[l.Name]
 		if !ok {
-			return fmt.Errorf("input %q is missing: the program takes %s", l.Name, p.signature())
+			return fmt.Errorf("input %q is missing among %q: the program takes %s", l.Name, slices.Sorted(maps.Keys(in)), p.signature())
 		}
 		if x.load().scalar {
 			x = constant(l.Type.DType, x.v.number)

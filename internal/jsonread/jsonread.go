@@ -311,6 +311,14 @@ func (r *Reader) found() string {
 	if r.pos >= len(r.text) {
 		return "the end of the text"
 	}
+	if r.pos == 0 { // what is found most where a file of JSON should be
+		switch {
+		case strings.HasPrefix(r.text, "version https://git-lfs"):
+			return "a pointer of Git LFS: fetch the file that it stands for with git lfs pull"
+		case r.text[0] == '<':
+			return "a web page: fetch the file itself"
+		}
+	}
 	c, _ := utf8.DecodeRuneInString(r.text[r.pos:])
 	return strconv.QuoteRune(c)
 }

@@ -130,3 +130,22 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// What stands most where JSON should be is named.
+func TestNoJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 17\n": "git lfs pull",
+		"<!doctype html><title>404</title>":                                      "web page",
+		"version 2":                                                              "'v'",
+		"":                                                                       "the end of the text",
+	} {
+		r := New(text)
+		if err := r.Skip(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+		r = New(text)
+		if err := r.Object(nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}
