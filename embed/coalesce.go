@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sinterml/sinter"
@@ -181,8 +182,8 @@ func (c *coalescer) leave(r *request) {
 	}
 }
 
-// runBatch gives every request its vectors. A batch of several is run to the
-// end, whoever has stopped waiting; where it fails each tries for itself.
+// runBatch gives every request its vectors. A batch of several is run as long as
+// one of them waits; where it fails each tries for itself.
 func (c *coalescer) runBatch(batch []*request, tokens int) {
 	if len(batch) > 1 && c.runTogether(batch, tokens) == nil {
 		return
@@ -197,7 +198,9 @@ func (c *coalescer) runTogether(batch []*request, tokens int) error {
 	for _, r := range batch {
 		texts = append(texts, r.texts...)
 	}
-	vectors, err := c.runInRoom(context.WithoutCancel(batch[0].ctx), texts, tokens)
+	ctx, stop := waitedFor(batch)
+	defer stop()
+	vectors, err := c.runInRoom(ctx, texts, tokens)
 	if err != nil {
 		return err
 	}
@@ -208,6 +211,28 @@ func (c *coalescer) runTogether(batch []*request, tokens int) error {
 		vectors = vectors[len(r.texts):]
 	}
 	return nil
+}
+
+// waitedFor is a context that ends when those of all requests have: under load,
+// with deadlines, work that nobody waits for would make the next late too.
+func waitedFor(batch []*request) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(batch[0].ctx))
+	var waiting atomic.Int64
+	waiting.Store(int64(len(batch)))
+	stops := make([]func() bool, len(batch))
+	for i, r := range batch {
+		stops[i] = context.AfterFunc(r.ctx, func() {
+			if waiting.Add(-1) == 0 {
+				cancel(context.Cause(r.ctx))
+			}
+		})
+	}
+	return ctx, func() {
+		for _, s := range stops {
+			s()
+		}
+		cancel(nil)
+	}
 }
 
 // runInRoom runs a batch. Where memory is full, as others run beside it, it does so

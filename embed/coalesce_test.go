@@ -214,3 +214,40 @@ func TestCoalesceLeavesTexts(t *testing.T) {
 	release <- struct{}{}
 	wg.Wait()
 }
+
+// A batch runs as long as one of its requests is waited for, and no longer.
+func TestCoalesceWaitedFor(t *testing.T) {
+	type key struct{}
+	var batch []*request
+	var cancels []context.CancelCauseFunc
+	for i := range 3 {
+		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, i))
+		defer cancel(nil)
+		batch, cancels = append(batch, &request{ctx: ctx, texts: [][]int32{text(1, 2)}, tokens: 2}), append(cancels, cancel)
+	}
+	errGone := errors.New("the last one left")
+	runs := 0
+	c := &coalescer{tokens: 100, run: func(ctx context.Context, texts [][]int32, _ int) ([][]float32, error) {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		runs++
+		if len(texts) != 3 || ctx.Value(key{}) != 0 {
+			t.Errorf("%d texts run with the values of %v", len(texts), ctx.Value(key{}))
+		}
+		cancels[1](nil)
+		cancels[0](nil)
+		select {
+		case <-ctx.Done():
+			t.Error("a batch ended that one waits for")
+		case <-time.After(20 * time.Millisecond):
+		}
+		cancels[2](errGone)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}}
+	c.runBatch(batch, 6)
+	if runs != 1 || !errors.Is(batch[2].err, errGone) || !errors.Is(batch[0].err, context.Canceled) {
+		t.Errorf("%d runs, errors %v, %v", runs, batch[0].err, batch[2].err)
+	}
+}

@@ -4,6 +4,12 @@ package planted
 // after what.
 var modelDefects = []Defect{
 	{
+		Name: "half-window-taken-for-whole", File: "model/modernbert.go",
+		Old:     "max(2**c.HalfWindow, 1)",
+		New:     "max(*c.HalfWindow, 1)",
+		Package: "model", Run: "TestModernBertWindow",
+	},
+	{
 		Name: "local-window-whole", File: "model/modernbert.go",
 		Old:     "o.Window = *c.Window/2 + 1",
 		New:     "o.Window = *c.Window / 2",

@@ -213,6 +213,30 @@ var runDefects = []Defect{
 		Package: ".", Run: "TestSpecialValues",
 	},
 	{
+		Name: "kept-for-programs-that-nobody-holds", File: "internal/device/keep/shelf.go",
+		Old:     "s.bytes > s.limit {",
+		New:     "s.bytes > s.limit && s.limit == 0 {",
+		Package: "internal/device/keep", Run: "TestShelfRest",
+	},
+	{
+		Name: "kept-for-programs-that-are-gone", File: "internal/device/keep/shelf.go",
+		Old:     "if len(k.holders) == 0 {",
+		New:     "if k.dropped {",
+		Package: "internal/device/keep", Run: "TestShelfClose",
+	},
+	{
+		Name: "batch-ends-with-the-first-who-leaves", File: "embed/coalesce.go",
+		Old:     "if waiting.Add(-1) == 0 {",
+		New:     "if waiting.Add(-1) >= 0 {",
+		Package: "embed", Run: "TestCoalesceWaitedFor",
+	},
+	{
+		Name: "loss-of-all-with-all", File: "loss.go",
+		Old:     "shape.Equal(x.v.Shape) || shape.Equal(y.v.Shape) {",
+		New:     "shape.Equal(x.v.Shape) || shape.Equal(y.v.Shape) || x.v.Shape != nil {",
+		Package: ".", Run: "TestLossesOfPairs",
+	},
+	{
 		Name: "coalescer-serves-the-newest", File: "embed/coalesce.go",
 		Old:     `	for _, r := range c.waiting {`,
 		New:     `	for _, r := range slices.Backward(c.waiting) {`,
