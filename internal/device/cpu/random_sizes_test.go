@@ -15,8 +15,7 @@ import (
 // weights, of which it keeps what it has computed.
 func TestRandomSizes(t *testing.T) {
 	devices := append(machines(t), streaming(t)...)
-	some := max(graphs/10, 1000)
-	for seed := range uint64(effort.Of(300, some, some, graphs)) {
+	for seed := range uint64(effort.Of(300, 1000, 4000, 1_000_000)) {
 		d := devices[seed%uint64(len(devices))]
 		if err := devicetest.RandomSizes(t.Context(), d, seed); err != nil {
 			t.Fatalf("%v: %v", d.ISA(), err)

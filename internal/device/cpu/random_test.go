@@ -178,15 +178,17 @@ func streaming(t testing.TB) []*Device {
 	return []*Device{d}
 }
 
-// How many random graphs a test run compares, and for each pass that is off;
-// the build tags ci and long set more.
-var graphs, graphsOff = 3000, 40
+// graphs is how many random graphs a test run compares.
+func graphs() int { return effort.Of(300, 1500, 40_000, 1_000_000) }
+
+// graphsOff is how many for each pass that is off.
+func graphsOff() int { return effort.Of(40, 40, 1000, 2000) }
 
 // TestRandomGraphs compares every instruction set, with all passes on and all
 // off, with the referee: bit for bit on whole numbers, within the referee's
 // error bounds on others.
 func TestRandomGraphs(t *testing.T) {
-	n := effort.Of(300, graphs/2, graphs, graphs)
+	n := graphs()
 	devices := append(machines(t), streaming(t)...)
 	parts := runtime.GOMAXPROCS(0)
 	for part := range parts {
@@ -235,7 +237,8 @@ func TestPassOff(t *testing.T) {
 	devices := append(machines(t), streaming(t)...)
 	for _, off := range names {
 		t.Run(off, func(t *testing.T) {
-			for seed := range graphsOff {
+			t.Parallel()
+			for seed := range graphsOff() {
 				checkRandom(t, devices[seed%len(devices)], uint64(seed), 13, []string{off})
 			}
 		})

@@ -14,10 +14,7 @@ import (
 )
 
 // rowGraphs is how many of such graphs a test compares.
-func rowGraphs() int {
-	most := min(graphs/6, 4000)
-	return effort.Of(60, most/2, most, graphs/20)
-}
+func rowGraphs() int { return effort.Of(60, 250, 500, 50_000) }
 
 // TestRandomRows compares kernels of several passes over rows with the referee.
 func TestRandomRows(t *testing.T) {

@@ -1,5 +1,0 @@
-//go:build long
-
-package cpu
-
-func init() { graphs = 1_000_000 }
