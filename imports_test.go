@@ -18,7 +18,7 @@ import (
 // packages alone, as users do.
 const layers = `
 internal/accurate internal/atomicfile internal/int4 internal/cpuid internal/dynlib internal/effort internal/filelock internal/jsonread internal/timetest internal/emit/x86/asm internal/emit/arm64/asm internal/jit
-internal/dynlib/libtest internal/reftest
+internal/accepted internal/dynlib/libtest internal/reftest
 internal/diskcache
 internal/ir
 internal/ir/irtest internal/philox

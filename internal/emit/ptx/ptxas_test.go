@@ -2,16 +2,17 @@ package ptx_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/accepted"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
@@ -29,8 +30,15 @@ var architectures = []struct {
 	driver       int
 }{{"sm_75", 7, 5, 12040}, {"sm_80", 8, 0, 12040}, {"sm_86", 8, 6, 12040}, {"sm_89", 8, 9, 12040}, {"sm_90a", 9, 0, 12040}}
 
-// assembler finds NVIDIA's ptxas.
-func assembler(t *testing.T) string {
+// assembler is NVIDIA's ptxas, which a test gives the entry points alone that it is
+// not known to have accepted.
+type assembler struct {
+	path, version string
+	accepted      *accepted.Table
+}
+
+// findAssembler finds ptxas.
+func findAssembler(t *testing.T) *assembler {
 	t.Helper()
 	path := os.Getenv("SINTER_PTXAS")
 	if path == "" {
@@ -39,24 +47,99 @@ func assembler(t *testing.T) string {
 	if path == "" {
 		effort.Missing(t, "there is no ptxas: set SINTER_PTXAS to what .ci/fetch-ptxas prints")
 	}
-	return path
+	version, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &assembler{path, string(version), accepted.For(t)}
 }
 
-// assemble has ptxas translate a program and gives what it says.
-func assemble(ctx context.Context, path, arch, dir, text string, options ...string) (string, error) {
-	f, err := os.CreateTemp(dir, "*.ptx")
+// take has ptxas translate what is new of a program, and gives what it says and how
+// many entry points were known.
+func (a *assembler) take(t *testing.T, arch, text string, options ...string) (out string, known int) {
+	t.Helper()
+	head, entries := entriesOf(text)
+	key := func(entry string) []string {
+		return []string{a.version, arch, strings.Join(options, " "), head, entryName.ReplaceAllString(entry, "(")}
+	}
+	var news []string
+	for _, e := range entries {
+		if !a.accepted.Has(key(e)...) {
+			news = append(news, e)
+		}
+	}
+	if len(entries) == 0 {
+		t.Error("no entry points in a program")
+	}
+	if len(news) == 0 {
+		return "", len(entries)
+	}
+	out, err := a.run(t.Context(), t.TempDir(), arch, head+strings.Join(news, ""), options...)
 	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range news {
+		a.accepted.Add(key(e)...)
+	}
+	return out, len(entries) - len(news)
+}
+
+// run has ptxas translate a program, and gives what it says.
+func (a *assembler) run(ctx context.Context, dir, arch, text string, options ...string) (string, error) {
+	file := filepath.Join(dir, "program.ptx")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		return "", err
 	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", err
-	}
-	out, err := exec.CommandContext(ctx, path, append(options, "-arch", arch, "-o", f.Name()+".out", f.Name())...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, a.path, append(options, "-arch", arch, "-o", file+".out", file)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w\n%.2000s", arch, err, out)
 	}
-	return string(out), os.Remove(f.Name() + ".out")
+	return string(out), nil
+}
+
+// A mistake in a program is one that ptxas finds, whatever it is known to have accepted, and a kernel
+// without room for its values is told.
+func TestAssemblerRefuses(t *testing.T) {
+	ptxas := findAssembler(t)
+	text, err := os.ReadFile("testdata/product_bf16_sm80.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(text)
+	if _, err := ptxas.run(t.Context(), t.TempDir(), "sm_80", good, "-O0"); err != nil {
+		t.Error(err)
+	}
+	bad := strings.Replace(good, "mov.u32 %r0, %tid.x;", "mov.u32 %r0, %tid.x, %r0;", 1)
+	if _, err := ptxas.run(t.Context(), t.TempDir(), "sm_80", bad, "-O0"); err == nil || bad == good {
+		t.Errorf("no error: %v", bad == good)
+	}
+	crowded := strings.Replace(good, ".minnctapersm 1", ".minnctapersm 8", 1) // 32 registers a thread
+	out, err := ptxas.run(t.Context(), t.TempDir(), "sm_80", crowded, "-v")
+	if told := properties.FindStringSubmatch(out); err != nil || told == nil || told[2] == "0" {
+		t.Errorf("in 32 registers: %v, %q", err, told)
+	}
+}
+
+// entriesOf cuts a program into its head and its entry points.
+func entriesOf(text string) (head string, entries []string) {
+	parts := strings.Split(text, ".visible")
+	head, _, _ = strings.Cut(parts[0], "//")
+	for _, e := range parts[1:] {
+		e, _, _ = strings.Cut(e, "\n//") // what names the next one
+		entries = append(entries, ".visible"+e+"\n")
+	}
+	return head, entries
+}
+
+// roomFor has ptxas take a program, with so many kernels, whose values all are in
+// registers, and gives what it says.
+func (a *assembler) roomFor(t *testing.T, arch, text string, kernels int) string {
+	t.Helper()
+	out, known := a.take(t, arch, text, "-v")
+	if n := noSpills(t, out) + known; n != kernels {
+		t.Errorf("ptxas tells of %d functions, not %d", n, kernels)
+	}
+	return out
 }
 
 // collector is a backend that keeps the kernels it is to write.
@@ -115,14 +198,15 @@ func texts(t *testing.T, target ptx.Target, kernels []*entry.Kernel) (head strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		var text string
-		head, text, _ = strings.Cut(p.Source, "//")
-		_, text, _ = strings.Cut(text, ".visible")
-		if seen[text] {
+		var all []string
+		if head, all = entriesOf(p.Source); len(all) != 1 {
+			t.Fatalf("%d entry points of a kernel", len(all))
+		}
+		if seen[all[0]] {
 			continue
 		}
-		seen[text] = true
-		entries = append(entries, ".visible"+strings.Replace(text, ".entry same(", fmt.Sprintf(".entry k%d(", len(entries)), 1))
+		seen[all[0]] = true
+		entries = append(entries, strings.Replace(all[0], ".entry same(", fmt.Sprintf(".entry k%d(", len(entries)), 1))
 	}
 	return head, entries
 }
@@ -132,13 +216,13 @@ func texts(t *testing.T, target ptx.Target, kernels []*entry.Kernel) (head strin
 // older target.
 func likeOthers() int { return effort.Of(4, 4, 4, 1) }
 
-// entryName is what texts numbers.
-var entryName = regexp.MustCompile(`\.entry k\d+\(`)
+// entryName is the name of an entry point.
+var entryName = regexp.MustCompile(`\.entry \w+\(`)
 
 // TestAssembles has NVIDIA's assembler read what the suite of devices runs, all
 // of it with -tags long, but for attention, which TestRegisters has it read.
 func TestAssembles(t *testing.T) {
-	path := assembler(t)
+	ptxas := findAssembler(t)
 	cases, some := suite.FewStatic(suite.Cases()), architectures
 	switch {
 	case effort.Now() < effort.CI:
@@ -170,7 +254,6 @@ func TestAssembles(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
 	for _, a := range some {
 		target, err := ptx.TargetFor(a.major, a.minor, a.driver)
 		if err != nil {
@@ -183,9 +266,7 @@ func TestAssembles(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(a.name, "/", i), func(t *testing.T) {
 				t.Parallel()
-				if _, err := assemble(t.Context(), path, a.name, dir, p.text, "-O0"); err != nil {
-					t.Error(err)
-				}
+				ptxas.take(t, a.name, p.text, "-O0")
 			})
 		}
 	}
@@ -197,7 +278,7 @@ var properties = regexp.MustCompile(`(?s)entry function '(\w+)' for.*?(\d+) byte
 // TestRegisters shows the registers of kernels that are to be fast, products and
 // attention: there is room for all values in them.
 func TestRegisters(t *testing.T) {
-	path := assembler(t)
+	ptxas := findAssembler(t)
 	products, attention, known := map[ptx.Target]string{}, map[ptx.Target]string{}, map[string]bool{}
 	for _, target := range targets {
 		var entries []string
@@ -224,13 +305,11 @@ func TestRegisters(t *testing.T) {
 			if a.name != "sm_86" && a.name != "sm_89" { // which are much like sm_80
 				text += attention[target]
 			}
-			out, err := assemble(t.Context(), path, a.name, t.TempDir(), text, "-v")
-			if err != nil {
-				t.Fatal(err)
+			_, entries := entriesOf(text)
+			if len(entries) < 20 {
+				t.Errorf("%d entry points", len(entries))
 			}
-			if n := noSpills(t, out); n < 20 {
-				t.Errorf("ptxas tells of %d functions", n)
-			}
+			ptxas.roomFor(t, a.name, text, len(entries))
 		})
 	}
 }
