@@ -17,6 +17,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/suite"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // Open opens the device under test with at most so many threads a run; 0 is
@@ -37,7 +38,8 @@ type Options struct {
 	// for each program.
 	Grouped bool
 	// Elsewhere tells that another shape of kernels of the same backend gets all that
-	// Part leaves: parts of this one are of suite.FewElementwise.
+	// Part leaves: parts of this one are of suite.FewElementwise, and but for level Long of
+	// suite.FewWords.
 	Elsewhere bool
 	// Part leaves all else of the suite to other processes, which together run
 	// suite.FewStatic.
@@ -156,6 +158,9 @@ func Run(t *testing.T, open Open, o Options) {
 		list = suite.FewStatic(list)
 		if o.Elsewhere {
 			list = suite.FewElementwise(list)
+			if effort.Now() < effort.Long {
+				list = suite.FewWords(list)
+			}
 		}
 	}
 	groups, err := suite.Groups(list, func(c *suite.Case) bool { return !o.Grouped || o.Known[c.Name] != "" })

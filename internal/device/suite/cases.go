@@ -49,6 +49,20 @@ func (c *Case) elementwise() bool {
 	})
 }
 
+// FewWords leaves out two of three of the cases in whose names no word is new: of each
+// operation, each dtype and each form some stay, not of each pair.
+func FewWords(cases []*Case) []*Case {
+	met := map[string]bool{}
+	return third(cases, func(c *Case) bool {
+		news := false
+		for w := range strings.FieldsSeq(c.Name) {
+			news = news || !met[w]
+			met[w] = true
+		}
+		return !news
+	})
+}
+
 // third leaves out two of three cases that are alike.
 func third(cases []*Case, alike func(*Case) bool) []*Case {
 	n := 0

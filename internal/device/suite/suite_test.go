@@ -79,6 +79,31 @@ func TestFewElementwise(t *testing.T) {
 	}
 }
 
+// TestFewWords leaves each operation, each dtype and each form cases.
+func TestFewWords(t *testing.T) {
+	words := func(cases []*Case) map[string]bool {
+		all := map[string]bool{}
+		for _, c := range cases {
+			for w := range strings.FieldsSeq(c.Name) {
+				all[w] = true
+			}
+		}
+		return all
+	}
+	from := FewElementwise(FewStatic(Cases())) // as a second shape gets them
+	few := FewWords(from)
+	if len(few) < len(from)/3 || len(few) > len(from)*3/4 {
+		t.Errorf("%d of %d cases are left", len(few), len(from))
+	}
+	kept := words(few)
+	for w := range words(from) {
+		if !kept[w] {
+			t.Errorf("no case is left of %s", w)
+		}
+	}
+	t.Logf("%d of %d cases", len(few), len(from))
+}
+
 func coverage(t *testing.T, cases []*Case) {
 	seen := map[ir.Op]map[ir.DType]bool{}
 	names := map[string]bool{}
