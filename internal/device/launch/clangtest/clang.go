@@ -22,7 +22,7 @@ import (
 
 // headers stand in for those of HIP and Metal.
 //
-//go:embed testdata
+//go:embed testdata/hip.h testdata/metal_stdlib testdata/run.c
 var headers embed.FS
 
 // Clang is a compiler with a folder of its own.
@@ -53,6 +53,24 @@ func Find(t testing.TB) *Clang {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// version is what the compiler and the headers here say of themselves, on which it
+// depends what is accepted.
+func (c *Clang) version(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command(c.path, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range []string{"testdata/hip.h", "testdata/metal_stdlib"} {
+		text, err := headers.ReadFile(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, text...)
+	}
+	return string(out) + strings.Join(cstyle.HIPOptions, " ")
 }
 
 // run compiles source, the text of a file, and names the file that it makes.

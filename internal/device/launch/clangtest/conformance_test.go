@@ -2,10 +2,12 @@ package clangtest
 
 import (
 	"context"
+	"flag"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/accepted"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/device/launch"
 	"github.com/sinterml/sinter/internal/device/suite"
@@ -14,6 +16,8 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
+var _ = flag.Bool("update", false, "keep which programs the compiler has accepted") // which package accepted reads
+
 // TestConformance runs the short suite in both languages on the processor, and
 // compiles its programs for AMD's GPUs and as Metal.
 func TestConformance(t *testing.T) {
@@ -21,14 +25,20 @@ func TestConformance(t *testing.T) {
 		t.Skip("compiling the suite takes a minute or two: set SINTER_CI, and leave out -short")
 	}
 	c := Find(t)
+	a := accepted.For(t)
+	version := c.version(t)
 	t.Run("HIP", func(t *testing.T) {
 		t.Parallel()
 		programs := run(t, c, cstyle.HIP)
 		for _, arch := range architectures {
 			t.Run(arch, func(t *testing.T) {
 				all(t, programs, func(text string) error {
+					if a.Has(version, arch, text) {
+						return nil
+					}
 					kernels, err := c.HIP(context.Background(), arch, text)
 					report(t, kernels)
+					a.Add(version, arch, text)
 					return err
 				})
 			})
@@ -36,7 +46,13 @@ func TestConformance(t *testing.T) {
 	})
 	t.Run("Metal", func(t *testing.T) {
 		t.Parallel()
-		all(t, run(t, c, cstyle.Metal), func(text string) error { return c.Metal(context.Background(), text) })
+		all(t, run(t, c, cstyle.Metal), func(text string) error {
+			if a.Has(version, "metal", text) {
+				return nil
+			}
+			a.Add(version, "metal", text)
+			return c.Metal(context.Background(), text)
+		})
 	})
 }
 
