@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/arm64"
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -125,7 +127,8 @@ func (c *compiler) mayStream(k *loop.Kernel) bool {
 }
 
 // streamsTo tells whether this run takes the form that streams: what it writes
-// is aligned, and the whole is too large for the caches.
+// is aligned, and the whole is too large for the caches. One whose passes share a
+// loop works on some rows twice: they must be there still, not written over.
 func (k *loopKernel) streamsTo(r *binding) (bool, error) {
 	if k.streams == nil {
 		return false, nil
@@ -149,5 +152,25 @@ func (k *loopKernel) streamsTo(r *binding) (bool, error) {
 		}
 		written += sizes[p]
 	}
-	return written >= r.module.device.leastStream() && total > r.module.device.cache, nil
+	if written < r.module.device.leastStream() || total <= r.module.device.cache {
+		return false, nil
+	}
+	return k.large.work == k.plain.work || !k.writesOver(r.ptrs, sizes), nil
+}
+
+// writesOver tells whether a param that is written shares memory with another.
+func (k *loopKernel) writesOver(ptrs []unsafe.Pointer, sizes []int) bool {
+	for i, p := range k.work.Params {
+		if p.Use != loop.Write {
+			continue
+		}
+		from := uintptr(ptrs[i])
+		for j, other := range k.work.Params {
+			at := uintptr(ptrs[j])
+			if j != i && other.Use != loop.Scratch && at < from+uintptr(sizes[i]) && from < at+uintptr(sizes[j]) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -179,4 +179,23 @@ leaf 1 input "w" f32[40 40]
 %3 = sub %0 %2 : f32[40 40]
 %4 = assign %0 %3 : f32[40 40]
 return %4`, []bool{false}},
+	{"sums of rows, and rows without both", `
+leaf 0 input "x" f32[70 112]
+leaf 1 variable "v" f32[70 1]
+%0 = input : f32[70 112]
+%1 = variable leaf=1 : f32[70 1]
+%2 = sum %0 axes=[1] : f32[70 1]
+%3 = add %1 %2 : f32[70 1]
+%4 = expand %3 : f32[70 112]
+%5 = sub %0 %4 : f32[70 112]
+%6 = assign %1 %2 leaf=1 : f32[70 1]
+return %5 %6`, []bool{false, true}},
+	{"rows that a second pass reads again", `
+leaf 0 variable "v" f32[70 112]
+%0 = variable : f32[70 112]
+%1 = sum %0 axes=[1] : f32[70 1]
+%2 = expand %1 : f32[70 112]
+%3 = div %0 %2 : f32[70 112]
+%4 = assign %0 %3 : f32[70 112]
+return %4`, []bool{false}},
 }
