@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -85,5 +86,37 @@ func BenchmarkOperators(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkCompile compiles what grows with the number of its parts: the gradient
+// of an LSTM over many steps, and a concatenation of as many lengths.
+func BenchmarkCompile(b *testing.B) {
+	d := open(b, "cpu")
+	number := func(shape ...int) Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		return NewVariable("w", Of(make([]float32, n), shape...)).Tensor()
+	}
+	compiled := func(b *testing.B, y Tensor) {
+		for i := 0; b.Loop(); i++ { // another program each time
+			p, err := Compile(Capture(y.Mul(Scalar(1/float64(3+i)))), Options{Device: d})
+			if err != nil {
+				b.Fatal(err)
+			}
+			_ = p.Close()
+		}
+	}
+	for _, n := range []int{50, 100, 200} {
+		w := number(64, 16)
+		ys, _, _ := LSTM(Input("x", F32, N(n), N(4), N(32)), number(64, 32), w, LSTMOptions{})
+		b.Run(fmt.Sprintf("LSTM/%d", n), func(b *testing.B) { compiled(b, Grad(ys.Square().Sum(), w)[0]) })
+		var parts []Tensor
+		for i := range n {
+			parts = append(parts, Input(fmt.Sprint("x", i), F32, Sym(fmt.Sprint("n", i), 1, 100), N(8)))
+		}
+		b.Run(fmt.Sprintf("concatenation/%d", n), func(b *testing.B) { compiled(b, Concat(0, parts...)) })
 	}
 }

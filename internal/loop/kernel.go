@@ -1,6 +1,10 @@
 package loop
 
-import "github.com/sinterml/sinter/internal/ir"
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // Kernel is one launch: statements over buffers. The first and only top-level
 // statement of a kernel that runs in parallel is a Global loop; its
@@ -89,6 +93,13 @@ func (k *Kernel) Symbols() []ir.Symbol {
 	var all []ir.Symbol
 	seen := map[string]bool{}
 	add := func(d ir.Dim) {
+		more := false // seldom: most sizes have the symbols of others
+		d.Terms(func(_ int64, symbols []ir.Symbol) {
+			more = more || slices.ContainsFunc(symbols, func(s ir.Symbol) bool { return !seen[s.Name] })
+		})
+		if !more {
+			return
+		}
 		for _, s := range d.Symbols() {
 			if !seen[s.Name] {
 				seen[s.Name] = true

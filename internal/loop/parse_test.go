@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -179,4 +180,21 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("checked %v, then %v\n%s", err1, err2, once)
 		}
 	})
+}
+
+// A sum of n terms takes memory for its text a few times, not for each term's.
+func TestPrintLongSum(t *testing.T) {
+	i := &Var{Name: "i"}
+	sum := i.Ref()
+	for range 4000 {
+		sum = Apply(ir.Add, ir.I64, sum, i.Ref())
+	}
+	k := &Kernel{Name: "k", Body: []Stmt{&Loop{Var: i, Hi: Int(2), Range: Serial, Body: []Stmt{&Set{Local: &Local{Name: "t"}, Value: sum}}}}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := k.String()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1000*uint64(len(text)) {
+		t.Errorf("%d bytes for a text of %d", n, len(text))
+	}
 }

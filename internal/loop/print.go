@@ -183,57 +183,73 @@ var infix = map[ir.Op]struct {
 }
 
 // expr prints e, in parentheses if it binds less tightly than level.
-func (p *printer) expr(e *Expr, level int) string {
+func (p *printer) expr(e *Expr, level int) string { return string(p.append(nil, e, level)) }
+
+// append is expr behind b: long sums are copied once, not once a summand.
+func (p *printer) append(b []byte, e *Expr, level int) []byte {
 	if n, ok := p.shared[e]; ok {
-		return "%" + strconv.Itoa(n)
+		return strconv.AppendInt(append(b, '%'), int64(n), 10)
 	}
 	switch e.Kind {
 	case KindConst:
-		return constText(e.DType, e.Bits)
+		return append(b, constText(e.DType, e.Bits)...)
 	case KindSize:
-		return "size(" + e.Size.String() + ")"
+		return append(e.Size.Append(append(b, "size("...)), ')')
 	case KindVar:
-		return p.name(e.Var, e.Var.Name)
+		return append(b, p.name(e.Var, e.Var.Name)...)
 	case KindLocal:
-		return p.name(e.Local, e.Local.Name)
+		return append(b, p.name(e.Local, e.Local.Name)...)
 	case KindLoad:
 		var valid *Expr
 		if len(e.Args) > 1 {
 			valid = e.Args[1]
 		}
-		return p.element(e.Param, e.Args[0], valid)
+		return p.appendElement(b, e.Param, e.Args[0], valid)
 	case KindIndex:
-		return fmt.Sprintf("index(%s, %v, %d)", p.expr(e.Args[0], 0), e.Size, e.Slot)
+		b = p.append(append(b, "index("...), e.Args[0], 0)
+		return fmt.Appendf(b, ", %v, %d)", e.Size, e.Slot)
 	}
 	if in, ok := infix[e.Op]; ok && len(e.Args) == 2 {
-		// The left operand of a comparison may not be another.
-		s := p.expr(e.Args[0], max(in.level, 1)) + in.text + p.expr(e.Args[1], in.level+1)
 		if in.level < level {
-			return "(" + s + ")"
+			b = append(b, '(')
 		}
-		return s
+		// The left operand of a comparison may not be another.
+		b = p.append(b, e.Args[0], max(in.level, 1))
+		b = p.append(append(b, in.text...), e.Args[1], in.level+1)
+		if in.level < level {
+			b = append(b, ')')
+		}
+		return b
 	}
-	args := make([]string, len(e.Args))
-	for i, a := range e.Args {
-		args[i] = p.expr(a, 0)
-	}
-	name := e.Op.String()
+	b = append(b, e.Op.String()...)
 	if e.Op == ir.Cast || e.Op == ir.Bitcast {
-		name += "." + e.DType.String()
+		b = append(append(b, '.'), e.DType.String()...)
 	}
-	return name + "(" + strings.Join(args, ", ") + ")"
+	b = append(b, '(')
+	for i, a := range e.Args {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = p.append(b, a, 0)
+	}
+	return append(b, ')')
 }
 
 func (p *printer) element(param int, index, valid *Expr) string {
+	return string(p.appendElement(nil, param, index, valid))
+}
+
+func (p *printer) appendElement(b []byte, param int, index, valid *Expr) []byte {
 	name := "param" + strconv.Itoa(param)
 	if param >= 0 && param < len(p.k.Params) {
 		q := &p.k.Params[param]
 		name = p.name(q, q.Name)
 	}
-	if valid == nil {
-		return name + "[" + p.expr(index, 0) + "]"
+	b = p.append(append(append(b, name...), '['), index, 0)
+	if valid != nil {
+		b = p.append(append(b, " ? "...), valid, 0)
 	}
-	return name + "[" + p.expr(index, 0) + " ? " + p.expr(valid, 0) + "]"
+	return append(b, ']')
 }
 
 // constText is the value of a constant; the bits, where no number says them.

@@ -28,9 +28,20 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 	}
 	at := map[*ir.Node]*order{anchor: {}}
 	candidates := []*ir.Node{anchor}
-	last := s.lastUser(anchor)
-	for i := anchor.ID + 1; i <= last && len(candidates) < maxSpine; i++ {
-		n := s.g.Nodes[i]
+	// Readers of candidates, those that come first at the end: what lies between
+	// them may be the whole of a long program.
+	var behind []*ir.Node
+	note := func(n *ir.Node) {
+		for _, u := range s.users[n.ID] {
+			if i, found := slices.BinarySearchFunc(behind, u, func(a, b *ir.Node) int { return b.ID - a.ID }); !found {
+				behind = slices.Insert(behind, i, u)
+			}
+		}
+	}
+	note(anchor)
+	for len(behind) > 0 && len(candidates) < maxSpine {
+		n := behind[len(behind)-1]
+		behind = behind[:len(behind)-1]
 		var o *order
 		agree, on := true, false
 		for _, in := range n.In {
@@ -40,15 +51,14 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 			}
 		}
 		switch {
-		case !on:
 		case !agree:
 			s.refuse(n, anchor, ApartOrder)
 		case elementwise(n):
-			at[n] = o
-			candidates, last = append(candidates, n), max(last, s.lastUser(n))
+			at[n], candidates = o, append(candidates, n)
+			note(n)
 		case n.Op == ir.Reshape || n.Op == ir.Permute:
-			at[n] = &order{o, n}
-			candidates, last = append(candidates, n), max(last, s.lastUser(n))
+			at[n], candidates = &order{o, n}, append(candidates, n)
+			note(n)
 		default:
 			s.refuse(n, anchor, ApartBehind)
 		}
@@ -89,15 +99,6 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 		return nil, nil, nil
 	}
 	return tail, nil, spine
-}
-
-// lastUser is the highest ID of what reads n, 0 where nothing does.
-func (s *partition) lastUser(n *ir.Node) int {
-	last := 0
-	for _, u := range s.users[n.ID] {
-		last = max(last, u.ID)
-	}
-	return last
 }
 
 // mayEnd tells whether t can be the last node of the anchor's kernel: a view

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -257,9 +258,13 @@ func groupName(g *group) string {
 // nodesOf lists what a kernel computes: its members and what it inlines.
 func (s *partition) nodesOf(g *group) []*ir.Node {
 	in := map[*ir.Node]bool{}
+	var nodes []*ir.Node
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
-		in[n] = true
+		if in[n] {
+			return
+		}
+		in[n], nodes = true, append(nodes, n)
 		for _, x := range n.In {
 			if !in[x] && (!s.isBuffer(x) || g.spine[x]) && x.Op != ir.Const {
 				walk(x)
@@ -269,11 +274,6 @@ func (s *partition) nodesOf(g *group) []*ir.Node {
 	for _, m := range g.members {
 		walk(m)
 	}
-	var nodes []*ir.Node
-	for _, n := range s.g.Nodes {
-		if in[n] {
-			nodes = append(nodes, n)
-		}
-	}
+	slices.SortFunc(nodes, func(a, b *ir.Node) int { return a.ID - b.ID }) // as in the graph
 	return nodes
 }
