@@ -3,6 +3,7 @@ package sinter
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -35,5 +36,33 @@ func TestFindNaN(t *testing.T) {
 	}
 	if _, err := Capture(x).FindNaN(context.Background(), nil, Options{}); err == nil {
 		t.Error("an input is missing, and nothing is said")
+	}
+}
+
+// Where a product alone is too large, a multiply-add gives what docs/ops.md says:
+// as written it is NaN, rounded once it is not.
+func TestMultiplyAddBeyondTheLargest(t *testing.T) {
+	x := Input("x", F32, N(8))
+	z := Input("z", F32, N(8))
+	y := x.Mul(x).Add(z)
+	in := inputs{"x": Of(slices.Repeat([]float32{1e30}, 8), 8), "z": Of(slices.Repeat([]float32{float32(math.Inf(-1))}, 8), 8)}
+	for _, c := range []struct {
+		device string
+		off    []string
+		nan    bool
+	}{{"interp", nil, true}, {"cpu", []string{"fma"}, true}, {"cpu", nil, false}} {
+		p, err := Compile(Capture(y), Options{Device: open(t, c.device), NoOpt: c.off})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		out, err := p.Run(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Values[float32](context.Background(), out[0])
+		if err != nil || math.IsNaN(float64(got[0])) != c.nan || !c.nan && !math.IsInf(float64(got[0]), -1) {
+			t.Errorf("%s without %v: %v, %v", c.device, c.off, got[0], err)
+		}
 	}
 }
