@@ -20,6 +20,45 @@ const (
 // ends there and keeps the former beside it: so an activation is computed where
 // its gradient needs what it is computed from. It returns nil if there is none.
 func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, spine map[*ir.Node]bool) {
+	candidates := s.behindProduct(anchor)
+	in := map[*ir.Node]bool{}
+	for _, c := range candidates {
+		in[c] = true
+	}
+	tail, spine = anchor, map[*ir.Node]bool{anchor: true}
+	for i := len(candidates) - 1; i > 0; i-- {
+		t := candidates[i]
+		if !s.mayEnd(t, anchor) {
+			if elementwise(t) {
+				s.refuse(t, anchor, ApartWeights)
+			}
+			continue
+		}
+		set, why := s.closed(t, anchor, in)
+		if why == 0 {
+			tail, spine = t, set
+			break
+		}
+		s.refuse(t, anchor, why)
+	}
+	for i := len(candidates) - 1; i > 0; i-- {
+		t := candidates[i]
+		if t.ID <= tail.ID || t.Op == ir.Assign || !s.root[t.ID] || !s.mayEnd(t, anchor) {
+			continue
+		}
+		if set, kept := s.beyond(t, tail, anchor, in); set != nil {
+			return t, kept, set
+		}
+	}
+	if tail == anchor {
+		return nil, nil, nil
+	}
+	return tail, nil, spine
+}
+
+// behindProduct are the anchor and the first nodes behind it that its kernel might
+// compute.
+func (s *partition) behindProduct(anchor *ir.Node) []*ir.Node {
 	// order[n] names the reorderings between the anchor and n: operands of a
 	// node on the spine must agree on it, or they are different elements.
 	type order struct {
@@ -66,39 +105,7 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 	if len(candidates) == maxSpine {
 		s.refuseReaders(candidates[maxSpine-1], anchor, ApartLong)
 	}
-	in := map[*ir.Node]bool{}
-	for _, c := range candidates {
-		in[c] = true
-	}
-	tail, spine = anchor, map[*ir.Node]bool{anchor: true}
-	for i := len(candidates) - 1; i > 0; i-- {
-		t := candidates[i]
-		if !s.mayEnd(t, anchor) {
-			if elementwise(t) {
-				s.refuse(t, anchor, ApartWeights)
-			}
-			continue
-		}
-		set, why := s.closed(t, anchor, in)
-		if why == 0 {
-			tail, spine = t, set
-			break
-		}
-		s.refuse(t, anchor, why)
-	}
-	for i := len(candidates) - 1; i > 0; i-- {
-		t := candidates[i]
-		if t.ID <= tail.ID || t.Op == ir.Assign || !s.root[t.ID] || !s.mayEnd(t, anchor) {
-			continue
-		}
-		if set, kept := s.beyond(t, tail, anchor, in); set != nil {
-			return t, kept, set
-		}
-	}
-	if tail == anchor {
-		return nil, nil, nil
-	}
-	return tail, nil, spine
+	return candidates
 }
 
 // mayEnd tells whether t can be the last node of the anchor's kernel: a view
