@@ -127,8 +127,8 @@ func decode(at uintptr) (instr, error) {
 			r.address(&in, &p, modrm)
 		} else {
 			in.rm = modrm&7 | p.b<<3
-			if in.op.vectorRM {
-				in.rm |= p.x << 4 & -(uint8(p.enc) >> 2 & 1)
+			if p.enc == evex { // of a general register it says nothing
+				in.rm |= p.x << 4
 			}
 			if p.bcast {
 				return instr{}, fmt.Errorf("%s: static rounding", in.op.name)

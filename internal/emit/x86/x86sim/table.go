@@ -27,7 +27,6 @@ type opcode struct {
 	is4       bool
 	inOpcode  bool
 	noModRM   bool
-	vectorRM  bool // a register in ModRM.rm is one of vectors
 	vsib      bool // the address has an index of vectors
 	jumps     bool // ends a block
 	relative  bool // to the end and the immediate
@@ -127,7 +126,6 @@ func enter(o *opcode) {
 		if weak && e == vex {
 			row.w = -1
 		}
-		row.vectorRM = e != legacy
 		opcodes[row.key] = append(opcodes[row.key], &row)
 	}
 }
