@@ -77,12 +77,12 @@ func (r *reader) bytes() []byte {
 // prefixes are the bits of REX, VEX and EVEX, those that extend registers as 0 and 1.
 type prefixes struct {
 	key
-	w, r, x, b   uint8
-	r2, v2       uint8 // fifth bits, of EVEX alone
-	vvvv, l      uint8
-	mask         uint8
-	zero, bcast  bool
-	rex, extends bool
+	w, r, x, b  uint8
+	r2, v2      uint8 // fifth bits, of EVEX alone
+	vvvv, l     uint8
+	mask        uint8
+	zero, bcast bool
+	rex         bool
 }
 
 // decode reads the instruction at an address.

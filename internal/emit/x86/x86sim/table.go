@@ -31,7 +31,6 @@ type opcode struct {
 	jumps     bool // ends a block
 	relative  bool // to the end and the immediate
 	falls     bool // or goes on
-	needs     feature
 }
 
 // unit is how much memory an operand takes: bytes, or a share of the vector.
