@@ -1,7 +1,5 @@
 package x86sim
 
-import "unsafe"
-
 // feature is what a processor must have beyond AVX2, FMA, F16C and BMI2.
 type feature uint8
 
@@ -22,13 +20,4 @@ func (in *instr) needed() feature {
 		return avxVNNI
 	}
 	return 0
-}
-
-// needs is needed of the one instruction in some bytes.
-func needs(b []byte) feature {
-	in, err := decode(uintptr(unsafe.Pointer(&b[0])))
-	if err != nil {
-		return 0
-	}
-	return in.needed()
 }

@@ -174,6 +174,15 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
+// needs is needed of the one instruction in some bytes.
+func needs(b []byte) feature {
+	in, err := decode(uintptr(unsafe.Pointer(&b[0])))
+	if err != nil {
+		return 0
+	}
+	return in.needed()
+}
+
 func hostFeatures(host cpuid.CPU) (f feature) {
 	if host.HasAVX512() && host.AVX512BF16 && host.AVX512VNNI {
 		f |= avx512
