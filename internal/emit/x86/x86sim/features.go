@@ -1,5 +1,7 @@
 package x86sim
 
+import "strings"
+
 // feature is what a processor must have beyond AVX2, FMA, F16C and BMI2.
 type feature uint8
 
@@ -12,11 +14,11 @@ const (
 // needed tells what an instruction needs.
 func (in *instr) needed() feature {
 	switch name := in.op.name; {
-	case in.op.enc == evex, name[0] == 'k':
+	case in.op.enc == evex, strings.HasPrefix(name, "k"):
 		return avx512
-	case len(name) > 4 && name[:4] == "tile", len(name) > 3 && name[:3] == "tdp", name == "ldtilecfg":
+	case strings.HasPrefix(name, "tile"), strings.HasPrefix(name, "tdp"), name == "ldtilecfg":
 		return amx
-	case len(name) > 4 && name[:4] == "vpdp":
+	case strings.HasPrefix(name, "vpdp"):
 		return avxVNNI
 	}
 	return 0
