@@ -121,11 +121,7 @@ func modifiers(in *instr) string {
 var maskText = regexp.MustCompile(`\{k\d\}|\{z\}|\{1to`)
 
 func textModifiers(text string) string {
-	s := strings.Join(maskText.FindAllString(text, -1), "")
-	if before, ok := strings.CutSuffix(strings.Replace(s, "{1to", "", 1), ""); ok && strings.Contains(s, "{1to") {
-		s = before + "{1to}"
-	}
-	return s
+	return strings.Replace(strings.Join(maskText.FindAllString(text, -1), ""), "{1to", "{1to}", 1)
 }
 
 var registerNames = []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}

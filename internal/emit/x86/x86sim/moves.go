@@ -58,12 +58,8 @@ func moveScalar(name, prefix string, size int) []opcode {
 					low = 0
 				}
 			}
-			keep := ^uint64(0) >> (8 * size % 64)
-			if size == 8 {
-				x[0] = low
-			} else {
-				x[0] = x[0]&^keep | low&keep
-			}
+			keep := ones(8 * size)
+			x[0] = x[0]&^keep | low&keep
 			clear(x[2:])
 			m.v[to(in)] = x
 		}
@@ -77,15 +73,19 @@ func moveScalar(name, prefix string, size int) []opcode {
 	}
 }
 
+// part is the operand in ModRM.rm, of which size bytes count.
+func (m *machine) part(in *instr, size int) (x vec) {
+	if !in.memory {
+		return m.v[in.rm]
+	}
+	copyBytes(x.u8()[:size], m.address(in))
+	return x
+}
+
 // broadcast fills the destination with the first size bytes of the operand.
 func broadcast(size, elem int) func(m *machine, in *instr) {
 	return func(m *machine, in *instr) {
-		var x vec
-		if in.memory {
-			copyBytes(x.u8()[:size], m.address(in))
-		} else {
-			x = m.v[in.rm]
-		}
+		x := m.part(in, size)
 		m.fill(in, &x, size, elem)
 	}
 }
@@ -184,12 +184,7 @@ func scatter[D, I int32 | int64]() func(m *machine, in *instr) {
 // insert puts size bytes of the third operand at a multiple of them in the second.
 func insert(size, elem int) func(m *machine, in *instr) {
 	return func(m *machine, in *instr) {
-		var x vec
-		if in.memory {
-			copyBytes(x.u8()[:size], m.address(in))
-		} else {
-			x = m.v[in.rm]
-		}
+		x := m.part(in, size)
 		m.out = m.v[in.vvvv]
 		at := (int(in.imm) & (in.len/size - 1)) * size
 		copy(m.out.u8()[at:at+size], x.u8()[:size])
