@@ -118,7 +118,7 @@ func TestDamagedTokenizers(t *testing.T) {
 	for _, name := range trainedNames(t) {
 		file, _ := trainedFile(t, name)
 		r := rand.New(rand.NewPCG(7, 8))
-		for range effort.Of(30, 30, 300, 1000) {
+		for range effort.Of(30, 30, 120, 1000) {
 			n := r.IntN(len(file))
 			if attempt(t, fmt.Sprintf("%s cut to %d", name, n), file[:n]) != nil {
 				t.Errorf("%s cut to %d of %d is read", name, n, len(file))
@@ -146,7 +146,7 @@ func TestDamagedTokenizers(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	size, each := 10_000, 10*time.Microsecond
 	if effort.Now() >= effort.CI { // of what is quadratic as much comes to light as by 1 MB in 20 microseconds a byte
-		size, each = 200_000, 4*time.Microsecond
+		size, each = 60_000, 4*time.Microsecond
 	}
 	limit := time.Duration(size) * each
 	spaces := func(flags string) *Tokenizer {

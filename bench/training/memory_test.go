@@ -96,7 +96,7 @@ func measureMemory(recompute bool) (*memory, error) {
 		return nil, err
 	}
 	best := time.Hour
-	for range effort.Of(1, 1, 5, 5) { // steps
+	for range effort.Of(1, 1, 2, 5) { // steps
 		begin := time.Now()
 		outs, err := program.Run(ctx, step.Inputs)
 		if err != nil {

@@ -36,7 +36,7 @@ func trainProcess(dir string, args ...string) *exec.Cmd {
 // Killed at any moment, a run goes on from its last checkpoint, again and again,
 // and ends at the bits of one that nobody killed.
 func TestTrainKilled(t *testing.T) {
-	kills := effort.Of(4, 10, 60, 200)
+	kills := effort.Of(4, 10, 30, 200)
 	args := []string{"--epochs", "400", "--checkpoint-every", "7", "--resume"}
 	whole := memoryFolder(t)
 	start := time.Now()

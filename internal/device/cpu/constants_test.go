@@ -344,7 +344,7 @@ func TestConstantsOnRandomGraphs(t *testing.T) {
 	// Few operations, so that graphs hang together.
 	ops := []ir.Op{ir.ReduceSum, ir.ReduceMax, ir.ArgMax, ir.Sort, ir.Scan, ir.MatMul, ir.Exp, ir.Mul, ir.Add, ir.IDiv, ir.Permute, ir.Concat, ir.Gather}
 	constants := 0
-	for seed := range effort.Of(600, 600, 8000, 200_000) {
+	for seed := range effort.Of(600, 600, 3000, 200_000) {
 		d := devices[seed%len(devices)]
 		c := irtest.Config{Smooth: true, Symbolic: seed%2 == 0, MaxElements: 600, MaxNodes: 40, Ops: ops}
 		g, leaves, env := irtest.Random(rand.New(rand.NewPCG(uint64(seed), 29)), c)

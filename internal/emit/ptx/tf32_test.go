@@ -49,7 +49,7 @@ func TestTF32(t *testing.T) {
 		}
 		for i, fill := range []suite.Fill{suite.Ordinary, suite.Special, few, special} {
 			for _, k := range []int{20, 35, 600} {
-				if k == 600 && i > 0 || quick() && (k == 20 || i%3 != 0) {
+				if k == 600 && i > 0 || quick() && (k == 20 || i%3 != 0) || effort.Now() == effort.CI && k != 600 && (k == 20) != (i%2 == 0) {
 					continue
 				}
 				cs := tf32Case(fill, k)

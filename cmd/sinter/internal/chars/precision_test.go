@@ -45,7 +45,7 @@ func TestTrainsInBF16(t *testing.T) {
 	source := goSource(t, 60_000, "sort", "bufio")
 	if effort.Now() >= effort.CI {
 		o = chars.Defaults
-		o.Steps, o.Seed = effort.Of(0, 0, 120, 500), 1
+		o.Steps, o.Seed = effort.Of(0, 0, 40, 500), 1
 		source = goSource(t, 1_000_000, "sort", "bufio", "fmt", "strings", "bytes", "net/http", "encoding/json", "reflect", "time")
 	}
 	text := read(t, source)

@@ -312,7 +312,7 @@ func (d *damaged) check(x *Index, path string, texts []string, all bool) error {
 
 // stride is how many bytes apart damage is tried.
 func stride(size int) int {
-	return max(1, size/effort.Of(100, 100, 2000, 2000))
+	return max(1, size/effort.Of(100, 100, 700, 2000))
 }
 
 // A bit that has flipped changes no result, anywhere in any file.

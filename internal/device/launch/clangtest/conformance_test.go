@@ -73,19 +73,34 @@ func run(t *testing.T, c *Clang, s *cstyle.Style) []string {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for _, c := range suite.Short() {
-		g, _, err := c.Prepare()
-		if err == nil {
-			err = c.Run(context.Background(), d, device.Options{Check: true})
+	lacking := func(c *suite.Case) string {
+		g, _, err := c.Graph()
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
 		}
-		if lack := lacks(s, g); lack != "" {
+		return lacks(s, g)
+	}
+	groups, err := suite.Groups(suite.Short(), func(c *suite.Case) bool { return lacking(c) != "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, options := context.Background(), device.Options{Check: true}
+	for _, g := range groups {
+		err := g.Run(ctx, d, options)
+		if lack := lacking(g.Members[0]); lack != "" {
 			if err == nil || !strings.Contains(err.Error(), lack) {
-				t.Errorf("%s: %v, want that it %s", c.Name, err, lack)
+				t.Errorf("%s: %v, want that it %s", g.Members[0].Name, err, lack)
 			}
 			continue
 		}
-		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
+		if err == nil {
+			continue
+		}
+		t.Errorf("%d cases as one program, from %s on: %v", len(g.Members), g.Members[0].Name, err)
+		for _, c := range g.Members {
+			if err := c.Run(ctx, d, options); err != nil {
+				t.Errorf("%s: %v", c.Name, err)
+			}
 		}
 	}
 	return seen
