@@ -267,7 +267,7 @@ func referenceMiniLM(t *testing.T, name string, d *sinter.Device) {
 	if name != "interp" && name != "generic" && !testing.Short() {
 		step := 1
 		if strings.HasPrefix(name, "vulkan") { // on the processor
-			step = 3
+			step = 8
 		}
 		all, first := shortest(ids, len(ids)), len(texts)
 		for at := len(all) - 1; at >= first; at -= step { // the longest whatever the step
@@ -308,7 +308,7 @@ func testable(device string, n int) int {
 	case device == "interp", testing.Short():
 		return 3
 	case device == "generic", strings.HasPrefix(device, "vulkan"): // on the processor
-		return 10
+		return 4
 	}
 	return n
 }
