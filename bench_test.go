@@ -36,8 +36,8 @@ func BenchmarkOverhead(b *testing.B) {
 }
 
 // BenchmarkOperators times operators that are loops or steps of the host on the
-// cpu, no products: sorting, windows over padded images, and gradients; and
-// convolutions in groups.
+// cpu, no products: sorting, windows over padded images, gradients, and random
+// numbers; and convolutions in groups.
 func BenchmarkOperators(b *testing.B) {
 	numbers := func(shape ...int) Tensor {
 		n := 1
@@ -61,11 +61,17 @@ func BenchmarkOperators(b *testing.B) {
 	back := VJP([]Tensor{grouped}, []Tensor{x}, x, kernel)
 	scale := NewVariable("scale", numbers(32, 1, 1)).Tensor()
 	whole := NewVariable("whole", numbers(32, 32, 3, 3)).Tensor()
+	random := NewRand(Input("seed", I64))
+	seed, step := inputs{"seed": Of([]int64{7})}, inputs{"seed": Of([]int64{7}), "x": numbers(8, 32, 32, 32)}
 	for _, c := range []struct {
 		name string
 		y    Tensor
 		in   inputs
 	}{
+		{"uniform", random.Uniform(Dims(8, 32, 32, 32)...), seed},
+		{"normal", random.Normal(Dims(8, 32, 32, 32)...), seed},
+		{"dropout", random.Dropout(x, 0.1), step},
+		{"gradient of dropout", Grad(random.Dropout(x, 0.1).Square().Sum(), x)[0], step},
 		{"topk", best, inputs{"x": numbers(512, 100)}},
 		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
 		{"grouped", grouped, image},

@@ -1,6 +1,8 @@
 package arm64
 
 import (
+	"encoding/binary"
+
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
@@ -37,8 +39,13 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		return e.oneWhere(e.MaskOf(a, u), one)
 	case ir.I64:
 		if e.Varies(a) {
-			e.NeedOneLane("i64 lanes")
-			return 0
+			step, ok := e.evenly(a)
+			if !ok || c == ir.F32 {
+				e.NeedOneLane("i64 lanes")
+				return 0
+			}
+			x = e.v(asm.ADD4S, e.broadcast(e.Sum(e.Graph.PolyOf(a))), e.laneNumbers(uint32(step), u))
+			break
 		}
 		x = e.broadcast(e.General(a))
 		if c == ir.F32 {
@@ -49,6 +56,24 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		return 0
 	}
 	return e.narrowed(x, to)
+}
+
+// evenly is how far apart the lanes of an i64 are, where that is the same for all.
+func (e *emitter) evenly(n *node) (step int64, ok bool) {
+	a := e.AccessOf(n)
+	if a.Stride == nil {
+		return 0, false
+	}
+	return a.Stride.Constant()
+}
+
+// laneNumbers is step times the number of each lane of copy u.
+func (e *emitter) laneNumbers(step uint32, u int) reg {
+	var b [16]byte
+	for i := range wide {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(u*wide+i)*step)
+	}
+	return e.table(b)
 }
 
 // oneWhere is a number in the lanes of k and 0 elsewhere.

@@ -61,20 +61,20 @@ func (e *emitter) laneOffsets(stride *poly) (reg, bool) {
 		return 0, false
 	}
 	if c, ok := stride.Constant(); ok {
-		return e.laneNumbers(int32(c)), true
+		return e.laneNumbers(int32(c), 0), true
 	}
 	x := e.broadcastGeneral(e.Sum(stride), asm.VPBROADCASTD)
-	return e.v(asm.VPMULLD, r(x), r(e.laneNumbers(1))), true
+	return e.v(asm.VPMULLD, r(x), r(e.laneNumbers(1, 0))), true
 }
 
-// laneNumbers is step times the number of each 32-bit lane.
-func (e *emitter) laneNumbers(step int32) reg {
-	key := constKey{bits: uint64(uint32(step)), kind: dataOperand, class: vec, elem: 4}
+// laneNumbers is step times the number of each 32-bit lane of copy u.
+func (e *emitter) laneNumbers(step int32, u int) reg {
+	key := constKey{bits: uint64(u)<<32 | uint64(uint32(step)), kind: dataOperand, class: vec, elem: 4}
 	x := e.consts[key]
 	if x == 0 {
 		var b []byte
 		for i := range int32(e.wide()) {
-			b = binary.LittleEndian.AppendUint32(b, uint32(i*step))
+			b = binary.LittleEndian.AppendUint32(b, uint32((int32(u*e.wide())+i)*step))
 		}
 		x = e.once(vec, asm.VMOVUPS, e.table(b))
 		e.consts[key] = x

@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"math"
+
 	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 	"github.com/sinterml/sinter/internal/ir"
@@ -53,6 +55,9 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 // castIndex converts an i64 to f32 or its low 32 bits.
 func (e *emitter) castIndex(a *node, to ir.DType, u int) reg {
 	if e.Varies(a) {
+		if x, ok := e.castEvenly(a, to, u); ok {
+			return x
+		}
 		v := e.wideVec(a, u)
 		if to == ir.F32 {
 			return e.joinHalves(e.v(asm.VCVTQQ2PS, r(v[0])), e.v(asm.VCVTQQ2PS, r(v[1])))
@@ -64,6 +69,55 @@ func (e *emitter) castIndex(a *node, to ir.DType, u int) reg {
 		return e.v(asm.VBROADCASTSS, r(e.vLen(asm.L128, asm.VCVTSI2SS, r(e.zero()), r(x))))
 	}
 	return e.broadcastGeneral(x, asm.VPBROADCASTD)
+}
+
+// castEvenly is castIndex without lanes of 64 bits: of an i64 that is the same
+// apart from lane to lane, and, where there are no such lanes, of its upper half.
+func (e *emitter) castEvenly(n *node, to ir.DType, u int) (reg, bool) {
+	if upper, ok := upperHalf(n); ok && e.isa == AVX2 && to != ir.F32 {
+		first, step, ok := e.evenly(upper)
+		if !ok || step < 0 || step > math.MaxInt32/64 {
+			return 0, false
+		}
+		x := e.broadcastGeneral(first, asm.VPBROADCASTQ)
+		low := e.vImm(asm.VPSHUFD, 0b10_10_00_00, r(x))
+		carry := e.compareInt(ir.Less, ir.U32, e.v(asm.VPADDD, r(low), r(e.laneNumbers(int32(step), u))), r(low)) // -1 or 0
+		return e.v(asm.VPSUBD, r(e.vImm(asm.VPSHUFD, 0b11_11_01_01, r(x))), r(carry)), true
+	}
+	first, step, ok := e.evenly(n)
+	if !ok {
+		return 0, false
+	}
+	hi, bounded := e.magnitude(n)
+	if to == ir.F32 && !(bounded && hi < 1<<31) {
+		return 0, false
+	}
+	x := e.v(asm.VPADDD, r(e.broadcastGeneral(first, asm.VPBROADCASTD)), r(e.laneNumbers(int32(step), u)))
+	if to == ir.F32 {
+		x = e.v(asm.VCVTDQ2PS, r(x))
+	}
+	return x, true
+}
+
+// upperHalf is x of x >> 32.
+func upperHalf(n *node) (*node, bool) {
+	if n.Kind != loop.KindApply || n.Op != ir.Shr || n.Operands[1].Kind != loop.KindConst || n.Operands[1].Bits != 32 {
+		return nil, false
+	}
+	return n.Operands[0], true
+}
+
+// evenly is an i64 in the first lane of all copies, and how far apart lanes are, if
+// that is the same for all.
+func (e *emitter) evenly(n *node) (first reg, step int64, ok bool) {
+	a := e.AccessOf(n)
+	if a.Stride == nil {
+		return 0, 0, false
+	}
+	if step, ok = a.Stride.Constant(); !ok {
+		return 0, 0, false
+	}
+	return e.Sum(a.Index), step, true
 }
 
 // oneWhere is a number in the lanes of k and 0 elsewhere.

@@ -42,3 +42,34 @@ func TestRoundToInteger(t *testing.T) {
 		})
 	}
 }
+
+const positions = `kernel "positions"
+symbol N 0 1000
+symbol first 0 4611686018427387904
+param y TYPE[N] write
+for vector i < size(N) {
+	y[i] = cast.TYPE(INDEX)
+}
+`
+
+// Indices that grow by the same from lane to lane, around what 32 bits hold.
+func TestCastPositions(t *testing.T) {
+	for _, d := range []ir.DType{ir.U32, ir.I32, ir.U8, ir.F32} {
+		for _, index := range []string{"i", "7*i + size(first)", "size(first) - 5*i", "4294967297*i", "shr(i + size(first), 32)", "shr(7*i + size(first), 32)",
+			"shr(size(first) - 9*i, 32)", "shr(70000000*i + size(first), 32)", "shr(size(first), 32)", "shr(i + size(first), 31)", "mod(i + size(first), 5)"} {
+			k := parse(t, strings.NewReplacer("TYPE", d.String(), "INDEX", index).Replace(positions))
+			eachISA(t, func(t *testing.T, isa ISA) {
+				for _, first := range []int{0, 2, 1<<31 - 20, 1<<32 - 60, 1<<32 - 1, 5<<32 - 40, 1<<62 - 9} {
+					for _, n := range []int{1, 8, 63, 131} {
+						test := &looptest.Case{Kernel: k}
+						test.Args.Sizes = ir.Env{"N": n, "first": first}
+						test.Args.Buffers = [][]byte{make([]byte, d.Size()*n)}
+						if err := checkCase(test, isa); err != nil {
+							t.Fatalf("%v of %s from %d on, %d: %v", d, index, first, n, err)
+						}
+					}
+				}
+			})
+		}
+	}
+}

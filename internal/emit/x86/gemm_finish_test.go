@@ -89,6 +89,7 @@ type finish struct {
 	kernel *loop.Kernel
 	code   *jit.Code
 	block  []uint64
+	spill  []uint64 // eight words more than it takes
 }
 
 func newFinish(t *testing.T, isa ISA, vectors int, text string) *finish {
@@ -101,6 +102,7 @@ func newFinish(t *testing.T, isa ISA, vectors int, text string) *finish {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.spill = make([]uint64, code.SpillBytes/8+8)
 	if f.code, err = jit.Map(code.Text); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +124,7 @@ func (f *finish) place(g *GemmArgs, y unsafe.Pointer, rows, cols, width int) {
 	f.block[at("M")/8], f.block[at("N")/8], f.block[at("stride")/8] = uint64(rows), uint64(cols), uint64(g.LDC/4)
 	f.block[layout.Params] = uint64(uintptr(y))
 	f.block[args] = uint64(uintptr(unsafe.Pointer(g)))
+	f.block[layout.Spill] = uint64(uintptr(unsafe.Pointer(&f.spill[0]))+63) &^ 63
 	g.Finish = GemmFinish{Entry: f.code.Entry(0), Block: uintptr(unsafe.Pointer(&f.block[0])), Cols: uintptr(width)}
 	g.Finish.At = [FinishAts]uintptr{FinishRow: at("row0"), FinishCol: at("col0"), FinishEnd: at("col1"), FinishPanel: uintptr(8 * (layout.Params + 1))}
 }

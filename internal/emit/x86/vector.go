@@ -105,7 +105,7 @@ func (e *emitter) maskedLoop(l *loop.Loop, t native.Trip, main bool, step int64)
 	switch {
 	case e.isa == AVX2:
 		count := e.broadcastGeneral(e.difference(endOf(t), s.Var), asm.VPBROADCASTD)
-		k = e.v(asm.VPCMPGTD, r(count), r(e.laneNumbers(1)))
+		k = e.v(asm.VPCMPGTD, r(count), r(e.laneNumbers(1, 0)))
 	case once:
 		k = e.kmask(asm.KMOVW, r(e.gImm(asm.MOV, 1<<left-1)))
 	default:
