@@ -68,7 +68,7 @@ func TestBatchesChangeNothing(t *testing.T) {
 
 func batchesChangeNothing(t *testing.T, p sinter.Precision, batches ...int) {
 	t.Helper()
-	texts := sample(effort.Of(20, 20, 40, 70))
+	texts := sample(effort.Of(20, 10, 40, 70))
 	one := open(t, embed.Options{BatchTokens: 1, Precision: p}) // every text a batch of its own
 	defer one.Close()
 	want := encode(t, one, texts)

@@ -154,6 +154,12 @@ func Run(t *testing.T, open Open, o Options) {
 		})
 	}
 	list := cases(o.Slow)
+	if effort.Now() == effort.Plain && effort.Less() {
+		list = suite.FewElementwise(suite.FewStatic(list))
+		if o.Slow {
+			list = suite.FewWords(list)
+		}
+	}
 	if o.Part.Of > 0 {
 		list = suite.FewStatic(list)
 		if o.Elsewhere {

@@ -26,6 +26,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/opencl/cl/cltest"
 	"github.com/sinterml/sinter/internal/device/vulkan"
 	"github.com/sinterml/sinter/internal/device/vulkan/vk/vktest"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // scripted is what the child of a test does, by its argument.
@@ -164,6 +165,9 @@ func TestFresh(t *testing.T) {
 
 // A child that goes on telling something may take longer than one that is silent.
 func TestManyDevicesTakeLonger(t *testing.T) {
+	if effort.Now() < effort.CI {
+		t.Skip("waits for five seconds")
+	}
 	t.Parallel()
 	p := prober("TEST_CHECK=each 600ms", "TEST_TRY=each 600ms", "TEST_PRODUCT=each 600ms")
 	p.Limit = 4 * time.Second // and there are eight steps
@@ -216,6 +220,9 @@ func TestWatch(t *testing.T) {
 
 // Where time ran out that is what is said of all devices that were not reached.
 func TestTimeRanOut(t *testing.T) {
+	if effort.Now() < effort.CI {
+		t.Skip("waits for five seconds")
+	}
 	t.Parallel()
 	p := prober("TEST_CHECK=good:0 hang")
 	p.Whole = 5 * time.Second // time to list the devices, on a busy machine too
