@@ -88,9 +88,10 @@ func (e *emitter) castEvenly(n *node, to ir.DType, u int) (reg, bool) {
 	if !ok {
 		return 0, false
 	}
-	hi, bounded := e.magnitude(n)
-	if to == ir.F32 && !(bounded && hi < 1<<31) {
-		return 0, false
+	if to == ir.F32 {
+		if hi, ok := e.magnitude(n); !ok || hi >= 1<<31 {
+			return 0, false
+		}
 	}
 	x := e.v(asm.VPADDD, r(e.broadcastGeneral(first, asm.VPBROADCASTD)), r(e.laneNumbers(int32(step), u)))
 	if to == ir.F32 {

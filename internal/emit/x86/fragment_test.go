@@ -2,6 +2,7 @@ package x86
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	_ "github.com/sinterml/sinter/internal/effort" // collects garbage less often
@@ -40,14 +41,22 @@ func TestFragment(t *testing.T) {
 		const rows, copies = 5, 2
 		for _, tail := range []int{0, 1, 5} {
 			for _, room := range []int{0, 1024} {
-				testFragment(t, isa, rows, copies, tail, room)
+				testFragment(t, isa, tileKernel, rows, copies, tail, room)
 			}
 		}
 	})
 }
 
-func testFragment(t *testing.T, isa ISA, rows, copies, tail, room int) {
-	k := parse(t, tileKernel)
+// Where a lane is, as a number, needs no bounds of the loop, which a fragment has not.
+func TestFragmentPositions(t *testing.T) {
+	text := strings.Replace(tileKernel, "rest[i*size(N) + j]", "cast.f32(cast.i32(3*j + i))", 1)
+	eachISA(t, func(t *testing.T, isa ISA) {
+		testFragment(t, isa, text, 2, 2, 0, 0)
+	})
+}
+
+func testFragment(t *testing.T, isa ISA, text string, rows, copies, tail, room int) {
+	k := parse(t, text)
 	global := k.Body[0].(*loop.Loop)
 	vector := global.Body[0].(*loop.Loop)
 	wide := 16
@@ -125,11 +134,11 @@ func testFragment(t *testing.T, isa ISA, rows, copies, tail, room int) {
 	}
 	a.Op(asm.VZEROUPPER)
 	a.Op(asm.RET)
-	text, err := a.Finish()
+	code, err := a.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := nativetest.NewCall(c, &nativetest.Code{Text: text, SpillBytes: 64 + room}, false)
+	g, err := nativetest.NewCall(c, &nativetest.Code{Text: code, SpillBytes: 64 + room}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +165,11 @@ func TestFragmentErrors(t *testing.T) {
 	unsupported := &loop.Store{Param: 4, Index: vector.Var.Ref(), Value: loop.Apply(ir.Exp, ir.F32, loop.Const(ir.F32, 0))}
 	if err := f.Emit([]loop.Stmt{unsupported}); !errors.Is(err, native.ErrUnsupported) {
 		t.Errorf("an unexpanded exp: %v", err)
+	}
+	narrow := Fragment{Asm: asm.New(AVX2), Kernel: k, Layout: native.LayoutOf(k), Lane: vector.Var, Start: At{Reg: asm.RSI}}
+	unbounded := &loop.Store{Param: 4, Index: vector.Var.Ref(), Value: loop.Apply(ir.Cast, ir.F32, vector.Var.Ref())}
+	if err := narrow.Emit([]loop.Stmt{unbounded}); !errors.Is(err, native.ErrUnsupported) {
+		t.Errorf("a lane's number as f32, without bounds: %v", err)
 	}
 	if err := f.Emit(vector.Body); err == nil || f.Asm.Size() != 0 {
 		t.Errorf("no free registers: %v, %d bytes", err, f.Asm.Size())

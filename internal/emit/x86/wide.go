@@ -162,7 +162,7 @@ func (e *emitter) atomMagnitude(a *node) (int64, bool) {
 		return hi, true
 	case loop.KindVar:
 		for _, s := range e.Scopes[1:] {
-			if s.Loop.Var == a.Var && s.Loop.Lo == nil {
+			if s.Loop.Var == a.Var && s.Loop.Lo == nil && s.Loop.Hi != nil { // a fragment has no bounds
 				return e.Graph.PolyOf(e.Graph.Node(s.Loop.Hi)).Upper()
 			}
 		}
