@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/philox"
 )
 
 func drawn(t *testing.T, seed sinter.Tensor) []uint32 {
@@ -50,6 +51,40 @@ func TestRandomNumbersAreGenerated(t *testing.T) {
 	for name, y := range map[string]sinter.Tensor{"normal": r.Normal(sinter.Dims(100, 100)...), "dropout": r.Dropout(x.Add(x), 0.5), "behind a product": r.Dropout(x.MatMul(x), 0.5)} {
 		if g := generic(y); len(g) > 0 {
 			t.Errorf("%s: no machine code for %v", name, g)
+		}
+	}
+}
+
+// Words whose numbers do not fit 32 bits, on both sides of where they begin: of a
+// draw so large that a part alone is computed.
+func TestRandomNumbersFarOut(t *testing.T) {
+	const n, size = 100, 1 << 35
+	for _, isa := range []string{"avx512", "avx2", "neon", "generic"} {
+		d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		defer d.Close()
+		for _, first := range []int{0, 1<<32 - 51, 3<<32 - 2, 1<<34 - 50, 1<<35 - n} {
+			words := sinter.NewRand(sinter.Scalar(3)).Bits(sinter.N(size)).Narrow(0, sinter.N(first), sinter.N(n))
+			p, err := sinter.Compile(sinter.Capture(words), sinter.Options{Device: d, Check: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			outs, err := p.Run(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := sinter.Values[uint32](context.Background(), outs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]uint32, n)
+			philox.Fill(philox.Key{3}, uint64(first), want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: words from %d on: %v, want %v", isa, first, got, want)
+			}
 		}
 	}
 }

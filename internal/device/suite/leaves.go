@@ -43,10 +43,13 @@ func leafCases() []*Case {
 			return []*ir.Node{b.Add(ir.Assign, ir.Attr{Leaf: old.Attr.Leaf}, old, flipped), moved}
 		}})
 	}
-	return append(all, &Case{Name: "rand", Sizes: planes, Exact: true, Build: func(b *Builder) []*ir.Node {
-		key := b.Input(ir.U32, Anything, ir.N(4))
-		shape := ir.Shape{rows, cols}
-		draw := func(n int) *ir.Node { return b.Add(ir.Rand, ir.Attr{Shape: shape, Leaf: n}, key) }
-		return []*ir.Node{draw(1), b.Add(ir.Shr, ir.Attr{}, draw(2), b.Full(ir.U32, 8, shape...))}
-	}})
+	rand := func(name string, shape ir.Shape) *Case {
+		return &Case{Name: name, Sizes: planes, Exact: true, Build: func(b *Builder) []*ir.Node {
+			key := b.Input(ir.U32, Anything, ir.N(4))
+			draw := func(n int) *ir.Node { return b.Add(ir.Rand, ir.Attr{Shape: shape, Leaf: n}, key) }
+			return []*ir.Node{draw(1), b.Add(ir.Shr, ir.Attr{}, draw(2), b.Full(ir.U32, 8, shape...))}
+		}}
+	}
+	// The second may have more words than 32 bits number.
+	return append(all, rand("rand", ir.Shape{rows, cols}), rand("rand of many", ir.Shape{ir.Sym("N", 0, 1<<33), cols}))
 }
