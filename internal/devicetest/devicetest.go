@@ -162,6 +162,9 @@ func Run(t *testing.T, open Open, o Options) {
 	}
 	if o.Part.Of > 0 {
 		list = suite.FewStatic(list)
+		if effort.Now() < effort.Long {
+			list = suite.FewTemplates(list)
+		}
 		if o.Elsewhere {
 			list = suite.FewElementwise(list)
 			if effort.Now() < effort.Long {

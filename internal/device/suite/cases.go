@@ -51,9 +51,26 @@ func (c *Case) elementwise() bool {
 
 // FewWords leaves out two of three of the cases in whose names no word is new: of each
 // operation, each dtype and each form some stay, not of each pair.
-func FewWords(cases []*Case) []*Case {
+func FewWords(cases []*Case) []*Case { return fewWords(cases, func(*Case) bool { return true }) }
+
+// FewTemplates does so with products, convolutions and attention alone, whose kernels
+// take a driver's compiler a second each.
+func FewTemplates(cases []*Case) []*Case { return fewWords(cases, (*Case).template) }
+
+// template tells whether a kernel of the case may be a template.
+func (c *Case) template() bool {
+	g, _, err := c.Graph()
+	return err == nil && slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
+		return n.Op == ir.MatMul || n.Op == ir.Conv || n.Op == ir.Attention || n.Op == ir.AttentionGrad
+	})
+}
+
+func fewWords(cases []*Case, among func(*Case) bool) []*Case {
 	met := map[string]bool{}
 	return third(cases, func(c *Case) bool {
+		if !among(c) {
+			return false
+		}
 		news := false
 		for w := range strings.FieldsSeq(c.Name) {
 			news = news || !met[w]
