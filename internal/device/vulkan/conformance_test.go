@@ -92,7 +92,7 @@ func TestFewRows(t *testing.T) {
 func TestConformance(t *testing.T) {
 	p := physical(t)
 	open := func(int) (device.Device, error) { return New(p, nil) }
-	devicetest.InProcesses(t, 2, func(part devicetest.Part) {
+	devicetest.InProcesses(t, 3, func(part devicetest.Part) {
 		devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: effort.Now() < effort.CI, Grouped: true, Part: part})
 	})
 }
