@@ -102,6 +102,24 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
+		Name: "carry-of-positions-subtracted", File: "internal/emit/x86/cast.go",
+		Old:     "e.v(asm.VPSUBD, r(e.vImm(asm.VPSHUFD, 0b11_11_01_01, r(x))), r(carry))",
+		New:     "e.v(asm.VPADDD, r(e.vImm(asm.VPSHUFD, 0b11_11_01_01, r(x))), r(carry))",
+		Package: "internal/emit/x86", Run: "TestCastPositions", Needs: machineCode,
+	},
+	{
+		Name: "random-block-of-the-upper-half", File: "internal/schedule/random.go",
+		Old:     "op(ir.Shl, high, u32(30))",
+		New:     "op(ir.Shl, high, u32(31))",
+		Package: ".", Run: "TestRandomNumbersFarOut",
+	},
+	{
+		Name: "random-numbers-in-32-bits-too-far", File: "internal/schedule/random.go",
+		Old:     "most > 1<<32",
+		New:     "most > 1<<36",
+		Package: ".", Run: "TestRandomNumbersFarOut",
+	},
+	{
 		Name: "bf16-ties-away", File: "internal/emit/x86/cast.go",
 		Old:     "bits32(0x7FFF)",
 		New:     "bits32(0x8000)",
