@@ -131,8 +131,8 @@ func cases(slow bool) []*suite.Case {
 	return suite.Cases()
 }
 
-// Run tests a device: every case, with -short those of the short suite, then
-// every promise.
+// Run tests a device: every case, with -short those of the short suite and in an
+// ordinary run few of those that are alike, then every promise.
 func Run(t *testing.T, open Open, o Options) {
 	if !o.Part.valid() {
 		t.Fatalf("no part %d of %d", o.Part.Number, o.Part.Of)

@@ -84,14 +84,14 @@ func (e *emitter) castEvenly(n *node, to ir.DType, u int) (reg, bool) {
 		carry := e.compareInt(ir.Less, ir.U32, e.v(asm.VPADDD, r(low), r(e.laneNumbers(int32(step), u))), r(low)) // -1 or 0
 		return e.v(asm.VPSUBD, r(e.vImm(asm.VPSHUFD, 0b11_11_01_01, r(x))), r(carry)), true
 	}
-	first, step, ok := e.evenly(n)
-	if !ok {
-		return 0, false
-	}
 	if to == ir.F32 {
 		if hi, ok := e.magnitude(n); !ok || hi >= 1<<31 {
 			return 0, false
 		}
+	}
+	first, step, ok := e.evenly(n)
+	if !ok {
+		return 0, false
 	}
 	x := e.v(asm.VPADDD, r(e.broadcastGeneral(first, asm.VPBROADCASTD)), r(e.laneNumbers(int32(step), u)))
 	if to == ir.F32 {
