@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -214,12 +213,12 @@ func TestLongLoopHoldsMemory(t *testing.T) {
 		}
 	}
 	loop(1000)
-	heap, allocated := liveHeap(), d.Stats().Allocated
+	heap, allocated := sinter.LiveHeap(), d.Stats().Allocated
 	begin := time.Now()
 	loop(steps)
 	took := time.Since(begin)
 	t.Logf("%v a step", took/time.Duration(steps))
-	if now := liveHeap(); now > heap+1<<20 {
+	if now := sinter.LiveHeap(); now > heap+1<<20 {
 		t.Errorf("%d bytes of heap became %d", heap, now)
 	}
 	if now := d.Stats(); now.Allocated > allocated+1<<20 || now.Compiled > 2 {
@@ -228,14 +227,6 @@ func TestLongLoopHoldsMemory(t *testing.T) {
 	if v, err := sinter.Values[float32](ctx, x); err != nil || v[0] != 2 {
 		t.Errorf("%v, %v", v, err)
 	}
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	runtime.GC() // cleanups of the first make more garbage
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // A graph that is built anew for each batch compiles once, on every device.
