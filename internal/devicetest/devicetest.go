@@ -39,7 +39,7 @@ type Options struct {
 	Grouped bool
 	// Elsewhere tells that another shape of kernels of the same backend gets all that
 	// Part leaves: parts of this one are of suite.FewElementwise, and but for level Long of
-	// suite.FewWords.
+	// suite.FewWords, with promises as of a slow device.
 	Elsewhere bool
 	// Part leaves all else of the suite to other processes, which together run
 	// suite.FewStatic.
@@ -65,7 +65,7 @@ type subject struct {
 }
 
 func newSubject(open Open, o Options) (*subject, error) {
-	s := &subject{open: open, compile: o.Compile, slow: o.Slow}
+	s := &subject{open: open, compile: o.Compile, slow: o.Slow || o.Elsewhere && effort.Now() < effort.Long}
 	var err error
 	if s.one, err = s.another(1); err == nil {
 		s.two, err = s.another(2)
