@@ -63,7 +63,7 @@ func init() {
 		ir.Pow:  binary(pow),
 		ir.Min:  binary(func(m *maker, x, y, r, d *ir.Node) (dx, dy *ir.Node) { return m.smaller(x, y, d), m.smaller(y, x, d) }),
 		ir.Max:  binary(func(m *maker, x, y, r, d *ir.Node) (dx, dy *ir.Node) { return m.larger(x, y, d), m.larger(y, x, d) }),
-		ir.IDiv: {why: isWhole}, ir.Mod: {why: isWhole},
+		ir.IDiv: {why: isWhole}, ir.Mod: {why: isWhole}, ir.MulHi: {why: isWhole},
 		ir.And: {why: isBits}, ir.Or: {why: isBits}, ir.Xor: {why: isBits}, ir.Shl: {why: isBits}, ir.Shr: {why: isBits},
 		ir.Less: {why: isBool}, ir.Equal: {why: isBool},
 

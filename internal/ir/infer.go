@@ -76,6 +76,8 @@ func checkType(r typeRule, d DType) error {
 		return fmt.Errorf("takes numbers, not %v: use Cast", d)
 	case r == bitsOnly && !d.IsInt() && d != Bool:
 		return fmt.Errorf("takes integers or bool, not %v: use Cast", d)
+	case r == wordsOnly && d != U32:
+		return fmt.Errorf("takes u32, not %v: use Cast", d)
 	}
 	return nil
 }

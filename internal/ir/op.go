@@ -46,6 +46,7 @@ const (
 	Pow
 	Min
 	Max
+	MulHi
 	IDiv
 	Mod
 	And
@@ -126,6 +127,7 @@ const (
 	intOnly            // signed and unsigned integers
 	number             // floats and integers
 	bitsOnly           // integers and bool
+	wordsOnly          // u32
 )
 
 type opInfo struct {
@@ -175,6 +177,7 @@ var ops = [opCount]opInfo{
 	Pow:   {name: "pow", class: ClassBinary, arity: 2, types: floatOnly, meaning: "x^y"},
 	Min:   {name: "min", class: ClassBinary, arity: 2, types: number, commute: true, meaning: "the smaller; NaN if either is; -0 < +0"},
 	Max:   {name: "max", class: ClassBinary, arity: 2, types: number, commute: true, meaning: "the larger; NaN if either is; -0 < +0"},
+	MulHi: {name: "mulhi", class: ClassBinary, arity: 2, types: wordsOnly, commute: true, meaning: "the upper 32 of the 64 bits of x * y"},
 	IDiv:  {name: "idiv", class: ClassBinary, arity: 2, types: intOnly, meaning: "floor(x / y)"},
 	Mod:   {name: "mod", class: ClassBinary, arity: 2, types: intOnly, meaning: "x - y*floor(x / y)"},
 	And:   {name: "and", class: ClassBinary, arity: 2, types: bitsOnly, commute: true, meaning: "x & y"},

@@ -133,6 +133,11 @@ func BinaryInt[T Integer](op ir.Op) func(x, y T) T {
 		return func(x, y T) T { return x - y }
 	case ir.Mul:
 		return func(x, y T) T { return x * y }
+	case ir.MulHi:
+		if _, word := any(T(0)).(uint32); !word {
+			return nil
+		}
+		return func(x, y T) T { return T(uint64(x) * uint64(y) >> 32) }
 	case ir.Min:
 		return func(x, y T) T { return min(x, y) }
 	case ir.Max:

@@ -52,6 +52,8 @@ func TestScalar(t *testing.T) {
 		{ir.Abs, ir.U8, ir.U8, 200, 0, 200},
 		{ir.Neg, ir.U8, ir.U8, 1, 0, 255},
 		{ir.Mul, ir.I16, ir.I16, 300, 300, 90000 - 65536},
+		{ir.MulHi, ir.U32, ir.U32, 1 << 31, 6, 3},
+		{ir.MulHi, ir.U32, ir.U32, 1<<32 - 1, 1<<32 - 1, 1<<32 - 2},
 		{ir.Shl, ir.I32, ir.I32, 1, 31, -2147483648},
 		{ir.Shl, ir.I32, ir.I32, 1, 32, 0},
 		{ir.Shl, ir.I32, ir.I32, 1, -1, 0},

@@ -157,6 +157,8 @@ func integerOp(op ir.Op, d ir.DType, v []uint64) (uint64, bool) {
 		z = x - y
 	case ir.Mul:
 		z = x * y
+	case ir.MulHi: // of u32
+		z = int64(uint64(x) * uint64(y) >> 32)
 	case ir.And:
 		z = x & y
 	case ir.Or:

@@ -33,8 +33,8 @@ func (b *builder) random(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.
 		if round > 0 {
 			k0, k1 = op(ir.Add, k0, u32(0x9E3779B9)), op(ir.Add, k1, u32(0xBB67AE85))
 		}
-		h0, l0 := mulWide(c[0], 0xD2511F53)
-		h1, l1 := mulWide(c[2], 0xCD9E8D57)
+		h0, l0 := op(ir.MulHi, c[0], u32(0xD2511F53)), op(ir.Mul, c[0], u32(0xD2511F53))
+		h1, l1 := op(ir.MulHi, c[2], u32(0xCD9E8D57)), op(ir.Mul, c[2], u32(0xCD9E8D57))
 		c = [4]*loop.Expr{op(ir.Xor, op(ir.Xor, h1, c[1]), k0), l1, op(ir.Xor, op(ir.Xor, h0, c[3]), k1), l0}
 	}
 	r := c[3]
@@ -42,19 +42,4 @@ func (b *builder) random(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.
 		r = loop.Apply(ir.Where, ir.U32, loop.Apply(ir.Equal, ir.Bool, word, u32(uint32(i))), c[i], r)
 	}
 	return r, nil
-}
-
-// mulWide is the high and the low half of x*m, in 32 bits: vector units have no
-// wider product of all lanes. The halves of x and m give four products; none of
-// the sums exceeds 32 bits.
-func mulWide(x *loop.Expr, m uint32) (hi, lo *loop.Expr) {
-	u32 := func(v uint32) *loop.Expr { return loop.Const(ir.U32, uint64(v)) }
-	op := func(o ir.Op, x, y *loop.Expr) *loop.Expr { return loop.Apply(o, ir.U32, x, y) }
-	upper := func(x *loop.Expr) *loop.Expr { return op(ir.Shr, x, u32(16)) }
-	lower := func(x *loop.Expr) *loop.Expr { return op(ir.And, x, u32(0xFFFF)) }
-	xh, xl, mh, ml := upper(x), lower(x), u32(m>>16), u32(m&0xFFFF)
-	middle := op(ir.Add, op(ir.Mul, xh, ml), upper(op(ir.Mul, xl, ml)))
-	other := op(ir.Add, op(ir.Mul, xl, mh), lower(middle))
-	hi = op(ir.Add, op(ir.Add, op(ir.Mul, xh, mh), upper(middle)), upper(other))
-	return hi, op(ir.Mul, x, u32(m))
 }

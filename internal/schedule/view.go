@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -86,6 +87,13 @@ func (b *builder) concat(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.
 	for i, in := range n.In[:len(n.In)-1] {
 		starts[i+1] = starts[i].Add(in.Shape[axis])
 	}
+	if at, ok := idx[axis].AsInt(); ok {
+		if i := operandAt(n, at); i >= 0 {
+			idx = slices.Clone(idx)
+			idx[axis] = loop.SubIndex(idx[axis], loop.SizeOf(starts[i]))
+			return b.value(n.In[i], idx, valid)
+		}
+	}
 	var result *loop.Expr
 	for i := len(n.In) - 1; i >= 0; i-- {
 		if n.In[i].Shape[axis].IsConst(0) && result != nil {
@@ -109,6 +117,22 @@ func (b *builder) concat(n *ir.Node, idx []*loop.Expr, valid *loop.Expr) (*loop.
 		}
 	}
 	return result, nil
+}
+
+// operandAt is the operand of a concatenation into which a place along the axis falls;
+// -1 where that depends on sizes of the run.
+func operandAt(n *ir.Node, at int) int {
+	end := 0
+	for i, in := range n.In {
+		size, ok := in.Shape[n.Attr.Axis()].Const()
+		if !ok {
+			return -1
+		}
+		if end += size; at < end {
+			return i
+		}
+	}
+	return -1
 }
 
 // reshapeIndex gives the index in shape to of the element that has idx in

@@ -103,6 +103,8 @@ func (integers[T]) binary(c *call) error {
 		each2(out, x, y, func(a, b T) T { return a - b })
 	case ir.Mul:
 		each2(out, x, y, func(a, b T) T { return a * b })
+	case ir.MulHi: // of u32
+		each2(out, x, y, func(a, b T) T { return T(uint64(a) * uint64(b) >> 32) })
 	case ir.Min:
 		each2(out, x, y, func(a, b T) T { return min(a, b) })
 	case ir.Max:

@@ -115,6 +115,9 @@ func TestIntegers(t *testing.T) {
 	check(g, g.add(ir.Abs, ir.Attr{}, of(g, []int8{-128, -5, 5})), int8(-128), 5, 5)
 	g = newGraph(t)
 	check(g, g.add(ir.Neg, ir.Attr{}, of(g, []uint8{0, 1, 255})), uint8(0), 255, 1)
+	g = newGraph(t)
+	most := uint32(math.MaxUint32)
+	check(g, g.add(ir.MulHi, ir.Attr{}, of(g, []uint32{1 << 31, most, 65536, 7}), of(g, []uint32{6, most, 65536, 9})), 3, most-1, 1, 0)
 }
 
 func TestShifts(t *testing.T) {

@@ -19,7 +19,7 @@ var rules = map[ir.Op]rule{
 	ir.Bitcast: {alias: 1, bound: boundBitcast},
 
 	ir.Add: binary, ir.Sub: binary, ir.Mul: binary, ir.Div: binary, ir.Pow: binary,
-	ir.Min: binary, ir.Max: binary, ir.IDiv: binary, ir.Mod: binary,
+	ir.Min: binary, ir.Max: binary, ir.IDiv: binary, ir.Mod: binary, ir.MulHi: binary,
 	ir.And: binary, ir.Or: binary, ir.Xor: binary, ir.Shl: binary, ir.Shr: binary,
 	ir.Less: compare, ir.Equal: compare,
 

@@ -111,6 +111,16 @@ func chainCases() []*Case {
 			return append(live[:4], less, b.Add(ir.Where, ir.Attr{}, less, live[5], live[6]))
 		}})
 	}
+	// What random numbers are made of: both halves of products with constants.
+	all = append(all, &Case{Name: "chain u32", Exact: true, Sizes: planes, Build: func(b *Builder) []*ir.Node {
+		x := b.Input(ir.U32, Anything, rows, cols)
+		outs := []*ir.Node{b.Add(ir.MulHi, ir.Attr{}, x, x)}
+		for _, v := range []float64{0, 1, 65536, 0xD2511F53, 1<<32 - 1} {
+			by := b.Full(ir.U32, v, rows, cols)
+			outs = append(outs, b.Add(ir.Xor, ir.Attr{}, b.Add(ir.MulHi, ir.Attr{}, x, by), b.Add(ir.Mul, ir.Attr{}, x, by)))
+		}
+		return outs
+	}})
 	all = append(all, &Case{Name: "chain gelu large", Sizes: []ir.Env{{"N": 130, "M": 90}},
 		Flops: func(env ir.Env) float64 { return 5 * float64(env["N"]*env["M"]) },
 		Build: func(b *Builder) []*ir.Node {

@@ -59,6 +59,9 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a, b reg) reg {
 	if o, ok := simple[opType{op, d}]; ok {
 		return e.v(o, a, b)
 	}
+	if op == ir.MulHi {
+		return e.v(asm.UZP24S, e.v(asm.UMULL2D, a, b), e.v(asm.UMULL2D2, a, b))
+	}
 	if (op == ir.IDiv || op == ir.Mod) && (d == ir.I32 || d == ir.U32) {
 		return e.divideLanes(op, d, a, b)
 	}

@@ -255,6 +255,8 @@ func (w *writer) integer(op ir.Op, d ir.DType, a []string) string {
 		return fmt.Sprintf("(%s)(%s%s%s)", w.valueType(d), a[0], operators[op], a[1])
 	case ir.Add, ir.Sub, ir.Mul:
 		return fmt.Sprintf("(%s)((%s)%s%s(%s)%s)", t, u, a[0], operators[op], u, a[1])
+	case ir.MulHi:
+		return fmt.Sprintf("(%s)((%[2]s)%[3]s * (%[2]s)%[4]s >> 32)", t, w.Types[ir.U64], a[0], a[1])
 	case ir.IDiv:
 		return fmt.Sprintf("div_%s(%s, %s)", t, a[0], a[1])
 	case ir.Mod, ir.Shl, ir.Shr:

@@ -58,6 +58,10 @@ func (w *writer) integer(e *loop.Expr, d ir.DType, a []Value) Value {
 		return w.pick(w.less(d, a[1], a[0]), a[1], a[0])
 	case ir.Max:
 		return w.pick(w.less(d, a[0], a[1]), a[1], a[0])
+	case ir.MulHi: // compilers know it by this form
+		wide := func(x Value) Value { return w.Op(ExtendU, I64, x) }
+		product := w.Op(Mul, I64, wide(a[0]), wide(a[1]))
+		return w.Op(Narrow, t, w.Op(ShrU, I64, product, w.Const(I64, 32)))
 	case ir.IDiv, ir.Mod:
 		return w.divide(e, d, a[0], a[1])
 	case ir.Shl, ir.Shr:

@@ -67,11 +67,26 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
 	switch {
 	case d == ir.F32 && (op == ir.Min || op == ir.Max):
 		return e.minMax(op, a, e.inRegister(b))
+	case op == ir.MulHi:
+		return e.mulHi(a, b)
 	case op == ir.IDiv || op == ir.Mod:
 		return e.divideLanes(op, d, a, e.inRegister(b))
 	}
 	e.Unsupported("%v of %v", op, d)
 	return 0
+}
+
+// mulHi is the upper halves of products of u32: those of the even lanes and of the
+// odd ones, which change places with their neighbours, apart.
+func (e *emitter) mulHi(a reg, b operand) reg {
+	const odd, upper, inOrder = 0b11_11_01_01, 0b11_01_11_01, 0b11_01_10_00
+	evens, odds := e.inRegister(b), reg(0)
+	if odds = evens; b.kind != constOperand { // whose lanes are all alike
+		odds = e.vImm(asm.VPSHUFD, odd, r(evens))
+	}
+	even := e.v(asm.VPMULUDQ, r(a), r(evens))
+	odds = e.v(asm.VPMULUDQ, r(e.vImm(asm.VPSHUFD, odd, r(a))), r(odds))
+	return e.vImm(asm.VPSHUFD, inOrder, r(e.vImm(asm.VSHUFPS, upper, r(even), r(odds))))
 }
 
 // inRegister loads an operand that may be in memory.

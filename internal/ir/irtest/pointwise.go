@@ -42,6 +42,7 @@ func isFloat(d ir.DType) bool  { return d.IsFloat() }
 func isInt(d ir.DType) bool    { return d.IsInt() }
 func isNumber(d ir.DType) bool { return d.IsInt() || d.IsFloat() }
 func isBits(d ir.DType) bool   { return d.IsInt() || d == ir.Bool }
+func isWord(d ir.DType) bool   { return d == ir.U32 }
 func isAny(ir.DType) bool      { return true }
 
 // operandTypes gives the types that op takes.
@@ -49,6 +50,8 @@ func operandTypes(op ir.Op) func(d ir.DType) bool {
 	switch op {
 	case ir.And, ir.Or, ir.Xor:
 		return isBits
+	case ir.MulHi:
+		return isWord
 	case ir.Less, ir.Equal:
 		return isAny
 	case ir.Neg, ir.Abs, ir.Add, ir.Sub, ir.Mul, ir.Min, ir.Max:
@@ -69,7 +72,7 @@ func inexact(op ir.Op, d ir.DType) bool {
 // whole tells whether results of op are whole where its operands are.
 func whole(op ir.Op) bool {
 	switch op {
-	case ir.Neg, ir.Abs, ir.Trunc, ir.Floor, ir.Round, ir.Add, ir.Sub, ir.Mul, ir.Min, ir.Max, ir.Less, ir.Equal,
+	case ir.Neg, ir.Abs, ir.Trunc, ir.Floor, ir.Round, ir.Add, ir.Sub, ir.Mul, ir.MulHi, ir.Min, ir.Max, ir.Less, ir.Equal,
 		ir.And, ir.Or, ir.Xor:
 		return true
 	}
@@ -119,7 +122,7 @@ func drawBinary(g *generator, op ir.Op) *value {
 		bound = x.bound + y.bound
 	case ir.Mul:
 		bound = x.bound * y.bound
-	case ir.Or, ir.Xor, ir.And:
+	case ir.Or, ir.Xor, ir.And, ir.MulHi:
 		bound = math.Inf(1)
 	case ir.Less, ir.Equal:
 		bound = 1

@@ -213,6 +213,8 @@ const (
 	UXTL2D
 	SXTL2D2
 	UXTL2D2
+	UMULL2D
+	UMULL2D2
 	UMAXV4S
 	UMINV4S
 	ZIP14S
@@ -414,6 +416,8 @@ var rows = [ops]row{
 	UXTL2D:   {name: "ushll", form: formVShl, word: 0x2F00A400, size: 2, lanes: lanes("2d", "2s")},
 	SXTL2D2:  {name: "sshll2", form: formVShl, word: 0x4F00A400, size: 2, lanes: lanes("2d", "4s")},
 	UXTL2D2:  {name: "ushll2", form: formVShl, word: 0x6F00A400, size: 2, lanes: lanes("2d", "4s")},
+	UMULL2D:  {name: "umull", form: formVVV, word: 0x2EA0C000, lanes: lanes("2d", "2s")},
+	UMULL2D2: {name: "umull2", form: formVVV, word: 0x6EA0C000, lanes: lanes("2d", "4s")},
 	UMAXV4S:  {name: "umaxv", form: formVV, word: 0x6EB0A800, lanes: lanes("s", "4s")},
 	UMINV4S:  {name: "uminv", form: formVV, word: 0x6EB1A800, lanes: lanes("s", "4s")},
 	ZIP14S:   {name: "zip1", form: formVVV, word: 0x4E803800, lanes: same("4s")},
