@@ -25,7 +25,9 @@ for (const name of models) {
 }
 
 for (const name of [...models, "small", "hostile"]) {
-  for (const colorScheme of ["light", "dark"]) {
+  // axe takes seconds for each look at a page of thousands of elements: of models it has the
+  // views, of one of them in the dark too, of small pages what opens in them as well.
+  for (const colorScheme of name === "minilm" ? ["light"] : ["light", "dark"]) {
     test(name + " has no barriers that axe knows of, " + colorScheme, async () => {
       const { page, close } = await open(browser, name, "", { colorScheme });
       // Colours are all that differs in the dark.
@@ -35,15 +37,17 @@ for (const name of [...models, "small", "hostile"]) {
         await page.waitForSelector(".view-" + view + ":not([hidden])");
         await look(name + " " + view);
       }
-      for (const route of ["/graph/trace/1", "/kernels/0", "/memory/0"]) {
+      for (const route of models.includes(name) ? [] : ["/graph/trace/1", "/kernels/0", "/memory/0"]) {
         await page.evaluate((r) => { location.hash = r; }, route);
         await look(name + " " + route);
       }
-      await page.keyboard.press("?");
-      await look(name + " keys");
-      await page.keyboard.press("Escape");
-      await page.fill("#search", "k");
-      await look(name + " search");
+      if (!models.includes(name)) {
+        await page.keyboard.press("?");
+        await look(name + " keys");
+        await page.keyboard.press("Escape");
+        await page.fill("#search", "k");
+        await look(name + " search");
+      }
       await close();
     });
   }
