@@ -15,6 +15,7 @@ const (
 	repeatCost     = 1 // of what stays in a register, or a near cache, for many elements
 	divideCost     = 3
 	functionCost   = 10
+	randomCost     = 100 // ten rounds of two products of 64 bits
 	recomputeLimit = 6
 	// A value of farBytes goes through memory, which takes as long as farLimit:
 	// a tanh and what leads to it. It is kept for a long time, too, where its
@@ -33,8 +34,10 @@ const (
 
 func opCost(op ir.Op) int {
 	switch op {
-	case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow, ir.Rand:
+	case ir.Exp, ir.Exp2, ir.Expm1, ir.Log, ir.Log2, ir.Log1p, ir.Sin, ir.Cos, ir.Atan, ir.Tanh, ir.Erf, ir.Pow:
 		return functionCost
+	case ir.Rand:
+		return randomCost
 	case ir.Div, ir.Recip, ir.Sqrt, ir.IDiv, ir.Mod:
 		return divideCost
 	}
