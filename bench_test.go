@@ -62,6 +62,10 @@ func BenchmarkOperators(b *testing.B) {
 	scale := NewVariable("scale", numbers(32, 1, 1)).Tensor()
 	whole := NewVariable("whole", numbers(32, 32, 3, 3)).Tensor()
 	random := NewRand(Input("seed", I64))
+	// Two layers with a dropout between them, 2048 rows: what a transformer has in each block.
+	up, down := NewVariable("up", numbers(512, 128)).Tensor(), NewVariable("down", numbers(128, 512)).Tensor()
+	dropped := random.Dropout(Linear(x.Reshape(2048, 128), up, Tensor{}).GELU(), 0.1)
+	layers := Grad(Linear(dropped, down, Tensor{}).Square().Mean(), up)[0]
 	seed, step := inputs{"seed": Of([]int64{7})}, inputs{"seed": Of([]int64{7}), "x": numbers(8, 32, 32, 32)}
 	for _, c := range []struct {
 		name string
@@ -72,11 +76,13 @@ func BenchmarkOperators(b *testing.B) {
 		{"normal", random.Normal(Dims(8, 32, 32, 32)...), seed},
 		{"dropout", random.Dropout(x, 0.1), step},
 		{"gradient of dropout", Grad(random.Dropout(x, 0.1).Square().Sum(), x)[0], step},
+		{"layers with dropout", layers, step},
 		{"topk", best, inputs{"x": numbers(512, 100)}},
 		{"depthwise", Conv(x, numbers(32, 1, 3, 3), ConvOptions{Padding: []int{1, 1}, Groups: 32}), image},
 		{"grouped", grouped, image},
 		{"grouped dx", back[0], image},
 		{"grouped dw", back[1], image},
+		{"convolution", Conv(x, whole, ConvOptions{Padding: []int{1, 1}}), image},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
 		{"gradient of groupnorm", VJP([]Tensor{GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-5).Mul(scale)}, []Tensor{x}, x)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},

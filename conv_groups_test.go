@@ -35,6 +35,7 @@ func TestConvInGroups(t *testing.T) {
 		{"one place", []int{32, 3, 3}, []int{16, 16, 3, 3}, sinter.ConvOptions{Groups: 2}},
 		{"few channels", []int{6, 5, 5}, []int{9, 2, 3, 3}, sinter.ConvOptions{Groups: 3, Padding: []int{1, 1}}},
 		{"depthwise", []int{5, 6, 5}, []int{5, 1, 3, 3}, sinter.ConvOptions{Groups: 5, Padding: []int{1, 1}}},
+		{"many channels", []int{40, 7, 6}, []int{9, 40, 3, 2}, sinter.ConvOptions{Stride: []int{1, 2}, Padding: []int{1, 1}, Dilation: []int{2, 1}}},
 		{"one group", []int{5, 6, 5}, []int{7, 5, 3, 3}, sinter.ConvOptions{Padding: []int{1, 1}}},
 	} {
 		for dtype, tolerance := range map[sinter.DType]float64{sinter.F32: 1e-5, sinter.F64: 1e-13, sinter.BF16: 2e-2} {

@@ -9,11 +9,12 @@ import "slices"
 // image would take much memory.
 func ConvRows(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
 	d := &definer{b: b}
-	rows := d.convRows(a, x, w)
+	rows := d.convRows(a, x, w, false)
 	return rows, d.err
 }
 
-func (d *definer) convRows(a *ConvAttr, x, w *Node) *Node {
+// convRows is ConvRows; in place it leaves windows of long runs of channels where they lie.
+func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	spatial := len(x.Shape) - 2
 	before, after := zeros(spatial+2), zeros(spatial+2)
 	lastChannel, toRows := []int{0}, []int{0}
@@ -37,7 +38,8 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node) *Node {
 	if y = d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y); d.err != nil {
 		return nil
 	}
-	if _, most := y.Shape[1:].Numel().Bounds(); most <= maxConvRow {
+	_, most := y.Shape[1:].Numel().Bounds()
+	if run, _ := x.Shape[1].Bounds(); most <= maxConvRow && !(inPlace && run >= minWindowRun) {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
@@ -55,8 +57,10 @@ func (d *definer) convWindows(a *ConvAttr, y, w *Node, first int) *Node {
 
 // ConvAsProduct computes a convolution by ConvRows, or ConvColumns, and a product
 // with w, for devices that are fast at products. Its sums run over the window
-// first, then the channels; in groups over the channels first.
-func ConvAsProduct(b *Builder, n, x, w *Node) (*Node, error) {
+// first, then the channels; in groups over the channels first. In place: the product
+// reads runs of channels where they lie, which is for devices that pack its rows block
+// by block.
+func ConvAsProduct(b *Builder, n, x, w *Node, inPlace bool) (*Node, error) {
 	d := &definer{b: b}
 	if n.Attr.Conv.Groups > 1 {
 		return d.convInGroups(n, x, w), d.err
@@ -67,7 +71,7 @@ func ConvAsProduct(b *Builder, n, x, w *Node) (*Node, error) {
 	for i := range spatial {
 		kernel, places = append(kernel, i+2), append(places, i+1)
 	}
-	rows := d.convRows(n.Attr.Conv, x, w)
+	rows := d.convRows(n.Attr.Conv, x, w, inPlace)
 	// w [O, C, window...] as [window * C, O].
 	columns := d.reshape(d.add(Permute, Attr{Axes: append(kernel, 1, 0)}, w), Shape{w.Shape[1:].Numel(), w.Shape[0]})
 	y := d.reshape(d.add(MatMul, Attr{}, rows, columns), join(Shape{x.Shape[0]}, image, Shape{w.Shape[0]}))
@@ -131,6 +135,10 @@ func (d *definer) convInGroups(n, x, w *Node) *Node {
 // maxConvRow bounds what is copied of one image, in elements: 64 MB of f32. A
 // product reads larger ones where they lie, place by place, which is slower.
 const maxConvRow = 1 << 24
+
+// minWindowRun is how many channels make it faster to pack windows where they lie than
+// to copy all of them before.
+const minWindowRun = 16
 
 // minConvGroup is how many channels a group needs on both sides: with 4 a product
 // takes a fifth of the time of loops on processors, with 2 about as long, and it

@@ -127,6 +127,18 @@ var runDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestSumsLike",
 	},
 	{
+		Name: "runs-end-with-the-last-whole-one", File: "internal/loop/runs.go",
+		Old:     "Hi: Apply(ir.IDiv, ir.I64, AddIndex(l.Hi, Int(length-1)), Int(length))}",
+		New:     "Hi: Apply(ir.IDiv, ir.I64, l.Hi, Int(length))}",
+		Package: "internal/loop", Run: "TestRuns",
+	},
+	{
+		Name: "runs-begin-anew-in-each-block", File: "internal/loop/runs.go",
+		Old:     "Lo: Apply(ir.Max, ir.I64, SubIndex(lo, begin), Int(0)),",
+		New:     "Lo: SubIndex(lo, begin),",
+		Package: "internal/loop", Run: "TestRuns",
+	},
+	{
 		Name: "stagger-leaves-the-block", File: "internal/loop/stagger.go",
 		Old:     "row = Apply(ir.Max, ir.I64, row, lo)",
 		New:     "row = Apply(ir.Max, ir.I64, row, Int(0))",

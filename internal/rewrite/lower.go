@@ -4,9 +4,10 @@ import "github.com/sinterml/sinter/internal/ir"
 
 // Lower replaces every anchor that keep refuses by its definition, for targets
 // without a kernel for it, or, where they have one for products, a convolution
-// by a product; and lets sums of narrow floats be kept in f32. Convolutions are
-// rounded to what a precision says before, as the pass does that meets them.
-func Lower(g *ir.Graph, precision ir.DType, keep func(n *ir.Node) bool) (*ir.Graph, error) {
+// by a product, of windows in place if it packs those; and lets sums of narrow floats
+// be kept in f32. Convolutions are rounded to what a precision says before, as the pass
+// does that meets them.
+func Lower(g *ir.Graph, precision ir.DType, packsWindows bool, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
 	products := keep(&ir.Node{Op: ir.MatMul})
 	replaced := false
@@ -23,7 +24,9 @@ func Lower(g *ir.Graph, precision ir.DType, keep func(n *ir.Node) bool) (*ir.Gra
 		}
 		replaced = true
 		if n.Op == ir.Conv {
-			return lowerConv(b, n, in, products, narrowOf(precision))
+			// Bytes are found row by row, so rows have to be there.
+			inPlace := packsWindows && n.DType.Compute() == ir.F32 && precision != ir.I8
+			return lowerConv(b, n, in, products, inPlace, narrowOf(precision))
 		}
 		defs, err := ir.Define(b, n, in)
 		if err != nil {
@@ -40,7 +43,7 @@ func Lower(g *ir.Graph, precision ir.DType, keep func(n *ir.Node) bool) (*ir.Gra
 
 // lowerConv replaces a convolution by a product, if there are products and that
 // pays, else by its definition, rounded to a format.
-func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products bool, f narrow) (*ir.Node, error) {
+func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products, inPlace bool, f narrow) (*ir.Node, error) {
 	rounds := f.suitsConv(n)
 	for i := range in {
 		if rounds {
@@ -58,7 +61,7 @@ func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products bool, f narrow
 		return defs[0], nil
 	}
 	if products && ir.ConvPaysAsProduct(n) {
-		define = func() (*ir.Node, error) { return ir.ConvAsProduct(b, n, in[0], in[1]) }
+		define = func() (*ir.Node, error) { return ir.ConvAsProduct(b, n, in[0], in[1], inPlace) }
 	}
 	y, err := define()
 	if err != nil || !rounds || !f.results {

@@ -44,7 +44,7 @@ func TestLowerConv(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Lower(b.Finish(y), 0, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
+			g, err := Lower(b.Finish(y), 0, false, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -130,9 +130,9 @@ func (g *Gemm) PackX(f Format) *Part {
 	b := g.newPart("pack_x", d, loop.Write)
 	row := loop.MulIndex(loop.SubIndex(g.Row.Ref(), b.size(FirstRow)), b.size(Stride))
 	at := loop.AddIndex(row, loop.SubIndex(g.Inner.Ref(), b.size(FirstK)))
-	ks := &loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Vector, Body: []loop.Stmt{
+	ks := loop.Runs(&loop.Loop{Var: g.Inner, Lo: b.size(FirstK), Hi: b.size(EndK), Range: loop.Vector, Body: []loop.Stmt{
 		&loop.Store{Param: b.part.Panel, Index: at, Value: convert(g.X, d)},
-	}}
+	}})
 	return b.body([]loop.Stmt{&loop.Loop{Var: g.Row, Hi: loop.SizeOf(g.Rows), Range: loop.Global, Body: []loop.Stmt{ks}}})
 }
 

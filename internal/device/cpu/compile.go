@@ -119,7 +119,7 @@ func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options, loo
 func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) { return makePlan(g, o, nil) }
 
 func makePlan(g *ir.Graph, o device.Options, look *inspect.Compilation) (*schedule.Plan, error) {
-	return compile.Plan(g, o, compile.Target{Templates: templates}, look)
+	return compile.Plan(g, o, compile.Target{Templates: templates, PacksWindows: true}, look)
 }
 
 // templates are the anchors with a kernel of their own.

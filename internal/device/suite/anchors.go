@@ -124,7 +124,7 @@ func layerCase(name string, m ir.Dim, sizes []ir.Env, width, out int) *Case {
 
 // convCases has one and two spatial axes, strides, dilation, padding, groups.
 func convCases() []*Case {
-	var all []*Case
+	all := []*Case{convOfRuns(ir.F32), convOfRuns(ir.BF16), convOfRuns(ir.F16)}
 	for _, d := range takes(ir.Conv, ir.Attr{Conv: &ir.ConvAttr{Stride: []int{1}, Dilation: []int{1}, Before: []int{0}, After: []int{0}, Groups: 1}}, 2, 1, 1, 1) {
 		all = append(all, &Case{Name: fmt.Sprintf("conv %v", d), Sizes: []ir.Env{{"N": 2}, {"N": 0}, {"N": 1}, {"N": 5}}, Build: func(b *Builder) []*ir.Node {
 			conv := func(x, w *ir.Node, stride, dilation, before, after, groups int) *ir.Node {
@@ -152,6 +152,26 @@ func convCases() []*Case {
 		}})
 	}
 	return all
+}
+
+// convOfRuns has enough channels for a device to read windows as runs of them, which
+// begin and end within what it takes at once, with strides, dilation and more than one
+// image.
+func convOfRuns(d ir.DType) *Case {
+	return &Case{Name: fmt.Sprintf("conv channels %v", d), Sizes: []ir.Env{{"N": 2}, {"N": 0}, {"N": 3}}, Build: func(b *Builder) []*ir.Node {
+		conv := func(channels, kernel int, a ir.ConvAttr) *ir.Node {
+			x := b.Input(d, Ordinary, rows, ir.N(channels), ir.N(9), ir.N(8))
+			a.Groups = 1
+			return b.Add(ir.Conv, ir.Attr{Conv: &a}, x, b.Leaf(ir.Weight, d, Ordinary, ir.Static(7, channels, kernel, kernel)...))
+		}
+		one, none := []int{1, 1}, []int{0, 0}
+		return []*ir.Node{
+			conv(16, 3, ir.ConvAttr{Stride: one, Dilation: one, Before: one, After: one}),
+			conv(70, 3, ir.ConvAttr{Stride: []int{2, 1}, Dilation: one, Before: []int{0, 2}, After: one}), // 630 terms: several blocks
+			conv(33, 2, ir.ConvAttr{Stride: one, Dilation: []int{2, 3}, Before: one, After: none}),
+			conv(24, 1, ir.ConvAttr{Stride: []int{3, 2}, Dilation: one, Before: none, After: none}),
+		}
+	}}
 }
 
 func both(b *Builder, n *ir.Node) []*ir.Node {
