@@ -39,7 +39,8 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 		return nil
 	}
 	_, most := y.Shape[1:].Numel().Bounds()
-	if run, _ := x.Shape[1].Bounds(); most <= maxConvRow && !(inPlace && run >= minWindowRun) {
+	run, known := x.Shape[1].Const()
+	if inPlace = inPlace && known && run >= minWindowRun; most <= maxConvRow && !inPlace {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
