@@ -13,7 +13,7 @@ func ConvRows(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
 	return rows, d.err
 }
 
-// convRows is ConvRows; in place it leaves windows of long runs of channels where they lie.
+// convRows is ConvRows; in place it leaves windows where they lie if that pays.
 func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	spatial := len(x.Shape) - 2
 	before, after := zeros(spatial+2), zeros(spatial+2)
@@ -38,12 +38,26 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	if y = d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y); d.err != nil {
 		return nil
 	}
-	_, most := y.Shape[1:].Numel().Bounds()
-	run, known := x.Shape[1].Const()
-	if inPlace = inPlace && known && run >= minWindowRun; most <= maxConvRow && !inPlace {
+	least, most := y.Shape[1:].Numel().Bounds()
+	if inPlace = inPlace && least >= minInPlace && windowRun(a, x, w) >= minWindowRun; most <= maxConvRow && !inPlace {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
+}
+
+// windowRun is how many numbers of a window lie side by side where channels do: those of
+// a place, or of a row of places that have nothing between them. It is 0 if that is not
+// known.
+func windowRun(a *ConvAttr, x, w *Node) int {
+	channels, known := x.Shape[1].Const()
+	if !known {
+		return 0
+	}
+	if last := len(a.Dilation) - 1; a.Dilation[last] == 1 {
+		places, _ := w.Shape[last+2].Const()
+		return channels * places
+	}
+	return channels
 }
 
 // convWindows adds an axis for each of the window's, whose places are counted by
@@ -134,12 +148,18 @@ func (d *definer) convInGroups(n, x, w *Node) *Node {
 }
 
 // maxConvRow bounds what is copied of one image, in elements: 64 MB of f32. A
-// product reads larger ones where they lie, place by place, which is slower.
+// product reads larger ones where they lie, place by place where they are not packed in
+// runs, which is slower.
 const maxConvRow = 1 << 24
 
-// minWindowRun is how many channels make it faster to pack windows where they lie than
-// to copy all of them before.
-const minWindowRun = 16
+// Windows are left in place for a product that packs its rows from runs so long, which
+// with 16 took up to 2.7 times as long as from a copy, and from images whose windows
+// have so many elements, 1 MB of f32: a smaller copy stays in a near cache, and the
+// gradient of the kernel has the same (go test -run xxx -bench Operators/conv .).
+const (
+	minWindowRun = 64
+	minInPlace   = 1 << 18
+)
 
 // minConvGroup is how many channels a group needs on both sides: with 4 a product
 // takes a fifth of the time of loops on processors, with 2 about as long, and it

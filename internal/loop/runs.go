@@ -3,9 +3,10 @@ package loop
 import "github.com/sinterml/sinter/internal/ir"
 
 // Runs is l, a loop that stores, as loops over the runs within which quotients of its
-// variable by constants stay the same: where windows lie side by side, say, their rows
-// are runs of memory, of which l asks element by element where the next one lies. It is
-// l itself if there are no such quotients, or no variable is what they divide.
+// variable by constants stay the same. Windows that are read where they lie are runs of
+// memory, for example, and l would look up each element by quotients of its own. It is l
+// itself if its variable is divided by nothing, or by what is no constant, or if runs
+// would be shorter than minRun.
 func Runs(l *Loop) *Loop {
 	length := runLength(l)
 	if length < minRun {
@@ -35,7 +36,8 @@ func Runs(l *Loop) *Loop {
 		Hi: Apply(ir.IDiv, ir.I64, AddIndex(l.Hi, Int(length-1)), Int(length))}
 }
 
-// minRun is a vector or two: shorter runs would cost more to begin than they save.
+// minRun is a vector or two: to begin a run takes 15 ns, as long as looking up some
+// elements. Who has a copy to choose instead asks for more: see ir.ConvAsProduct.
 const minRun = 16
 
 // runLength is the greatest common divisor of what the variable of l is divided by,
@@ -53,7 +55,7 @@ func runLength(l *Loop) int {
 			}
 			c, ok := e.Args[1].AsInt()
 			if !ok {
-				c = 1
+				c = 1 // of what is not known there are no runs
 			}
 			length = gcd(length, max(c, 1))
 		})

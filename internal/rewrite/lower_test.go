@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -17,34 +18,56 @@ func TestLowerConv(t *testing.T) {
 		outputs         int
 		products, wants bool
 		copies          int
+		packs           bool // windows
+		dtype           ir.DType
+		dilation        int
+		precision       ir.DType
+		symbolic        bool // channels
 	}{
-		{"one group", 8, 4, 1, 6, true, true, 2},
-		{"no kernel for products", 8, 4, 1, 6, false, false, 0},
-		{"groups", 8, 4, 2, 6, true, false, 0},
-		{"groups of enough channels", 8, 8, 2, 10, true, true, 2},
-		{"groups of one output", 8, 8, 2, 2, true, false, 0},
-		{"a large image", 4096, 4, 1, 6, true, true, 1},
-		{"a large image in groups", 4096, 8, 2, 8, true, true, 1},
+		{name: "one group", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
+		{name: "no kernel for products", side: 8, channels: 4, groups: 1, outputs: 6},
+		{name: "groups", side: 8, channels: 4, groups: 2, outputs: 6, products: true},
+		{name: "groups of enough channels", side: 8, channels: 8, groups: 2, outputs: 10, products: true, wants: true, copies: 2},
+		{name: "groups of one output", side: 8, channels: 8, groups: 2, outputs: 2, products: true},
+		{name: "a large image", side: 4096, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1},
+		{name: "a large image in groups", side: 4096, channels: 8, groups: 2, outputs: 8, products: true, wants: true, copies: 1},
+		// Windows of 22 channels are runs of 66 numbers.
+		{name: "packed", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true},
+		{name: "packed bf16", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true, dtype: ir.BF16},
+		{name: "not packed", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
+		{name: "short runs", side: 80, channels: 21, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
+		{name: "runs of a place", side: 80, channels: 63, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dilation: 2},
+		{name: "long runs of a place", side: 80, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true, dilation: 2},
+		{name: "a small image", side: 16, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
+		{name: "channels of the run", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, symbolic: true},
+		{name: "f64", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dtype: ir.F64},
+		{name: "bytes", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, precision: ir.I8},
+		{name: "packed in groups", side: 56, channels: 64, groups: 2, outputs: 8, products: true, wants: true, copies: 2, packs: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := ir.NewBuilder(nil)
 			leaf := func(name string, sizes ...int) *ir.Node {
 				var s ir.Shape
 				for _, n := range sizes {
-					s = append(s, ir.N(n))
+					d := ir.N(n)
+					if c.symbolic && n == c.channels {
+						d = ir.Sym("C", 64, 128)
+					}
+					s = append(s, d)
 				}
-				n, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: name, Type: ir.Type{DType: ir.F32, Shape: s}})
+				n, err := b.AddLeaf(ir.Leaf{Kind: ir.Input, Name: name, Type: ir.Type{DType: cmp.Or(c.dtype, ir.F32), Shape: s}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return n
 			}
-			a := &ir.ConvAttr{Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}, Groups: c.groups}
+			dilation := max(c.dilation, 1)
+			a := &ir.ConvAttr{Stride: []int{1, 1}, Dilation: []int{dilation, dilation}, Before: []int{1, 1}, After: []int{1, 1}, Groups: c.groups}
 			y, err := b.Add(ir.Conv, ir.Attr{Conv: a}, leaf("x", 3, c.channels, c.side, c.side), leaf("w", c.outputs, c.channels/c.groups, 3, 3))
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Lower(b.Finish(y), 0, false, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
+			g, err := Lower(b.Finish(y), c.precision, c.packs, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
 			if err != nil {
 				t.Fatal(err)
 			}

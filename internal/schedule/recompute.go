@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
@@ -97,7 +98,8 @@ func (d *demand) onlyLarge(i int) int {
 	return large
 }
 
-// cheap tells whether k is loops of simple operations that can be run again.
+// cheap tells whether k is loops of simple operations that can be run again. None of
+// them is mulhi: random numbers are made of it, by a hundred operations each.
 func cheap(k *Kernel) bool {
 	work, ok := k.Work.(*loop.Kernel)
 	if !ok || k.Constant || len(k.Checks) > 0 {
@@ -107,7 +109,7 @@ func cheap(k *Kernel) bool {
 		ok = ok && p.Use != loop.Update
 	}
 	work.WalkExprs(func(e *loop.Expr) {
-		ok = ok && (e.Kind != loop.KindApply || opCost(e.Op) < functionCost)
+		ok = ok && (e.Kind != loop.KindApply || e.Op != ir.MulHi && opCost(e.Op) < functionCost)
 	})
 	return ok
 }

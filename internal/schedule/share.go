@@ -15,7 +15,7 @@ const (
 	repeatCost     = 1 // of what stays in a register, or a near cache, for many elements
 	divideCost     = 3
 	functionCost   = 10
-	randomCost     = 100 // ten rounds of two products of 64 bits
+	randomCost     = 100 // ten rounds of sixteen vector operations; see BenchmarkOperators/layers
 	recomputeLimit = 6
 	// A value of farBytes goes through memory, which takes as long as farLimit:
 	// a tanh and what leads to it. It is kept for a long time, too, where its

@@ -154,22 +154,20 @@ func convCases() []*Case {
 	return all
 }
 
-// convOfRuns has enough channels for a device to read windows as runs of them, which
-// begin and end within what it takes at once, with strides, dilation and more than one
-// image.
+// convOfRuns has images so large, and so many channels, that a device may read windows
+// as runs of memory, which begin and end within what it takes at once.
 func convOfRuns(d ir.DType) *Case {
-	return &Case{Name: fmt.Sprintf("conv channels %v", d), Sizes: []ir.Env{{"N": 2}, {"N": 0}, {"N": 3}}, Build: func(b *Builder) []*ir.Node {
-		conv := func(channels, kernel int, a ir.ConvAttr) *ir.Node {
-			x := b.Input(d, Ordinary, rows, ir.N(channels), ir.N(9), ir.N(8))
+	return &Case{Name: fmt.Sprintf("conv channels %v", d), Sizes: []ir.Env{{"N": 2}, {"N": 0}, {"N": 1}}, Build: func(b *Builder) []*ir.Node {
+		conv := func(channels, height, width, kernel int, a ir.ConvAttr) *ir.Node {
+			x := b.Input(d, Ordinary, rows, ir.N(channels), ir.N(height), ir.N(width))
 			a.Groups = 1
 			return b.Add(ir.Conv, ir.Attr{Conv: &a}, x, b.Leaf(ir.Weight, d, Ordinary, ir.Static(7, channels, kernel, kernel)...))
 		}
-		one, none := []int{1, 1}, []int{0, 0}
+		one := []int{1, 1}
 		return []*ir.Node{
-			conv(16, 3, ir.ConvAttr{Stride: one, Dilation: one, Before: one, After: one}),
-			conv(70, 3, ir.ConvAttr{Stride: []int{2, 1}, Dilation: one, Before: []int{0, 2}, After: one}), // 630 terms: several blocks
-			conv(33, 2, ir.ConvAttr{Stride: one, Dilation: []int{2, 3}, Before: one, After: none}),
-			conv(24, 1, ir.ConvAttr{Stride: []int{3, 2}, Dilation: one, Before: none, After: none}),
+			conv(22, 36, 37, 3, ir.ConvAttr{Stride: one, Dilation: one, Before: one, After: one}),
+			conv(70, 40, 21, 3, ir.ConvAttr{Stride: []int{2, 1}, Dilation: one, Before: []int{0, 2}, After: one}), // 630 terms: several blocks
+			conv(65, 34, 36, 2, ir.ConvAttr{Stride: one, Dilation: []int{2, 3}, Before: one, After: []int{0, 0}}),
 		}
 	}}
 }

@@ -96,9 +96,6 @@ func conv(g *generator, op ir.Op) *value {
 	}
 	groups := 1 + g.rng.IntN(2)
 	in, out := groups*(1+g.rng.IntN(3)), groups*(1+g.rng.IntN(3))
-	if g.rng.IntN(4) == 0 { // as runs of memory
-		in = groups * (15 + g.rng.IntN(6))
-	}
 	x := ir.Shape{g.dim(3), ir.N(in)}
 	w := ir.Static(out, in/groups)
 	c := &ir.ConvAttr{Groups: groups}
