@@ -82,7 +82,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"grouped", grouped, image},
 		{"grouped dx", back[0], image},
 		{"grouped dw", back[1], image},
-		{"convolution", Conv(x, whole, ConvOptions{Padding: []int{1, 1}}), image},
+		{"convolution", Conv(Input("x", F32, N(8), N(32), N(64), N(64)), whole, ConvOptions{Padding: []int{1, 1}}), inputs{"x": numbers(8, 32, 64, 64)}},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
 		{"gradient of groupnorm", VJP([]Tensor{GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-5).Mul(scale)}, []Tensor{x}, x)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},

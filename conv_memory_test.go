@@ -10,7 +10,7 @@ import (
 // TestConvMemory has a convolution whose windows, laid side by side, would take
 // nine times the image: a product reads them where they lie.
 func TestConvMemory(t *testing.T) {
-	const images, channels, side = 4, 32, 40
+	const images, channels, side = 16, 32, 40
 	const windows = 9 * 4 * images * channels * side * side // bytes
 	d := openCPU(t, sinter.CPUOptions{})
 	ctx := sinter.WithDevice(context.Background(), d)

@@ -38,8 +38,9 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	if y = d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y); d.err != nil {
 		return nil
 	}
-	least, most := y.Shape[1:].Numel().Bounds()
-	if inPlace = inPlace && least >= minInPlace && windowRun(a, x, w) >= minWindowRun; most <= maxConvRow && !inPlace {
+	_, oneImage := y.Shape[1:].Numel().Bounds()
+	_, all := y.Shape.Numel().Bounds()
+	if inPlace = inPlace && all >= minInPlace && windowRun(a, x, w) >= minWindowRun; oneImage <= maxConvRow && !inPlace {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
@@ -153,12 +154,13 @@ func (d *definer) convInGroups(n, x, w *Node) *Node {
 const maxConvRow = 1 << 24
 
 // Windows are left in place for a product that packs its rows from runs so long, which
-// with 16 took up to 2.7 times as long as from a copy, and from images whose windows
-// have so many elements, 1 MB of f32: a smaller copy stays in a near cache, and the
-// gradient of the kernel has the same (go test -run xxx -bench Operators/conv .).
+// with 16 took up to 2.7 times as long as from a copy, and where there may be so many
+// elements, 16 MB of f32: a smaller copy stays in the caches, and the gradient of the
+// kernel has the same, so that a training step took a tenth longer without
+// (go test -run xxx -bench Operators/conv .).
 const (
 	minWindowRun = 64
-	minInPlace   = 1 << 18
+	minInPlace   = 1 << 22
 )
 
 // minConvGroup is how many channels a group needs on both sides: with 4 a product

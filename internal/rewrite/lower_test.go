@@ -32,17 +32,17 @@ func TestLowerConv(t *testing.T) {
 		{name: "a large image", side: 4096, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1},
 		{name: "a large image in groups", side: 4096, channels: 8, groups: 2, outputs: 8, products: true, wants: true, copies: 1},
 		// Windows of 22 channels are runs of 66 numbers.
-		{name: "packed", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true},
-		{name: "packed bf16", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true, dtype: ir.BF16},
-		{name: "not packed", side: 56, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
-		{name: "short runs", side: 80, channels: 21, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
+		{name: "packed", side: 90, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true},
+		{name: "packed bf16", side: 90, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true, dtype: ir.BF16},
+		{name: "not packed", side: 90, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
+		{name: "short runs", side: 100, channels: 21, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
 		{name: "runs of a place", side: 80, channels: 63, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dilation: 2},
 		{name: "long runs of a place", side: 80, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 1, packs: true, dilation: 2},
-		{name: "a small image", side: 16, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
+		{name: "small images", side: 40, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true},
 		{name: "channels of the run", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, symbolic: true},
 		{name: "f64", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dtype: ir.F64},
 		{name: "bytes", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, precision: ir.I8},
-		{name: "packed in groups", side: 56, channels: 64, groups: 2, outputs: 8, products: true, wants: true, copies: 2, packs: true},
+		{name: "packed in groups", side: 90, channels: 64, groups: 2, outputs: 8, products: true, wants: true, copies: 2, packs: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := ir.NewBuilder(nil)
