@@ -80,13 +80,14 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
 // odd ones, which change places with their neighbours, apart.
 func (e *emitter) mulHi(a reg, b operand) reg {
 	const odd, upper, inOrder = 0b11_11_01_01, 0b11_01_11_01, 0b11_01_10_00
-	evens, odds := e.inRegister(b), reg(0)
-	if odds = evens; b.kind != constOperand { // whose lanes are all alike
-		odds = e.vImm(asm.VPSHUFD, odd, r(evens))
+	y := e.inRegister(b)
+	turned := y // as all lanes of a constant are alike
+	if b.kind != constOperand {
+		turned = e.vImm(asm.VPSHUFD, odd, r(y))
 	}
-	even := e.v(asm.VPMULUDQ, r(a), r(evens))
-	odds = e.v(asm.VPMULUDQ, r(e.vImm(asm.VPSHUFD, odd, r(a))), r(odds))
-	return e.vImm(asm.VPSHUFD, inOrder, r(e.vImm(asm.VSHUFPS, upper, r(even), r(odds))))
+	evens := e.v(asm.VPMULUDQ, r(a), r(y))
+	odds := e.v(asm.VPMULUDQ, r(e.vImm(asm.VPSHUFD, odd, r(a))), r(turned))
+	return e.vImm(asm.VPSHUFD, inOrder, r(e.vImm(asm.VSHUFPS, upper, r(evens), r(odds))))
 }
 
 // inRegister loads an operand that may be in memory.
