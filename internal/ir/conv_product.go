@@ -153,11 +153,10 @@ func (d *definer) convInGroups(n, x, w *Node) *Node {
 // runs, which is slower.
 const maxConvRow = 1 << 24
 
-// Windows are left in place for a product that packs its rows from runs so long, which
-// with 16 took up to 2.7 times as long as from a copy, and where there may be so many
-// elements, 16 MB of f32: a smaller copy stays in the caches, and the gradient of the
-// kernel has the same, so that a training step took a tenth longer without
-// (go test -run xxx -bench Operators/conv .).
+// Windows are left in place for a product that packs its rows from runs so long, as short
+// ones take longer to begin than to copy, and where there may be so many elements, 16 MB
+// of f32: a smaller copy stays in the caches, and the gradient of the kernel has the same
+// (go test -run xxx -bench 'Operators/convolution$' .).
 const (
 	minWindowRun = 64
 	minInPlace   = 1 << 22

@@ -36,8 +36,8 @@ func Runs(l *Loop) *Loop {
 		Hi: Apply(ir.IDiv, ir.I64, AddIndex(l.Hi, Int(length-1)), Int(length))}
 }
 
-// minRun is a vector or two: to begin a run takes 15 ns, as long as looking up some
-// elements. Who has a copy to choose instead asks for more: see ir.ConvAsProduct.
+// minRun is a vector or two: to begin a run takes as long as looking up some elements.
+// Who has a copy to choose instead asks for more: see ir.ConvAsProduct.
 const minRun = 16
 
 // runLength is the greatest common divisor of what the variable of l is divided by,
