@@ -99,10 +99,8 @@ func newGenerator(rng *rand.Rand, c Config) *generator {
 	}
 	g.allowed[ir.Bool] = true
 	for _, op := range ir.Ops() {
-		if op == ir.MulHi && !g.allowed[ir.U32] {
-			continue // it would draw nothing
-		}
-		any := c.Ops == nil && op != ir.AttentionGrad // which attention draws then
+		// Attention draws its gradient, and without u32 mulhi would draw nothing.
+		any := c.Ops == nil && op != ir.AttentionGrad && (op != ir.MulHi || g.allowed[ir.U32])
 		if drawers[op] != nil && (any || slices.Contains(c.Ops, op)) {
 			g.ops = append(g.ops, op)
 		}
