@@ -56,6 +56,7 @@ func BenchmarkOperators(b *testing.B) {
 	rows := Input("x", F32, N(512), N(100))
 	image := inputs{"x": numbers(8, 32, 32, 32)}
 	best, _ := rows.TopK(10, 1)
+	halves := x.Split(3, 16, 16)
 	kernel := NewVariable("kernel", numbers(32, 8, 3, 3)).Tensor()
 	grouped := Conv(x, kernel, ConvOptions{Padding: []int{1, 1}, Groups: 4})
 	back := VJP([]Tensor{grouped}, []Tensor{x}, x, kernel)
@@ -84,6 +85,8 @@ func BenchmarkOperators(b *testing.B) {
 		{"grouped dw", back[1], image},
 		{"convolution", Conv(Input("x", F32, N(8), N(32), N(64), N(64)), whole, ConvOptions{Padding: []int{1, 1}}), inputs{"x": numbers(8, 32, 64, 64)}},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
+		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
+		{"rotate halves", Concat(3, halves[1].Neg(), halves[0]).Mul(x), image},
 		{"gradient of groupnorm", VJP([]Tensor{GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-5).Mul(scale)}, []Tensor{x}, x)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},

@@ -139,6 +139,18 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestRuns",
 	},
 	{
+		Name: "ranges-flip-one-late", File: "internal/loop/ranges.go",
+		Old:     "at = floorDiv(int64(n), int64(-stride)) + 1 //",
+		New:     "at = floorDiv(int64(n), int64(-stride)) + 2 //",
+		Package: "internal/loop", Run: "TestSplitRanges",
+	},
+	{
+		Name: "ranges-know-places-in-no-order", File: "internal/loop/ranges.go",
+		Old:     "if len(cuts) == 0 && others == 1 {",
+		New:     "if len(cuts) == 0 && others >= 1 {",
+		Package: "internal/loop", Run: "TestSplitRangesText",
+	},
+	{
 		Name: "stagger-leaves-the-block", File: "internal/loop/stagger.go",
 		Old:     "row = Apply(ir.Max, ir.I64, row, lo)",
 		New:     "row = Apply(ir.Max, ir.I64, row, Int(0))",

@@ -47,7 +47,7 @@ func newForm(k *loop.Kernel) form {
 
 // loops compiles a kernel of loops.
 func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
-	k = loop.MoveBits(k)
+	k = loop.SplitRanges(loop.MoveBits(k))
 	lk := &loopKernel{work: k, slab: c.slab, plain: newForm(k)}
 	if c.machine {
 		err := c.emit(lk)
@@ -313,6 +313,10 @@ func extent(l *loop.Loop, env ir.Env) (int, bool) {
 	hi := l.Hi
 	if l.Lo == nil {
 		return size(hi, env)
+	}
+	if lo, ok := size(l.Lo, env); ok {
+		n, ok := size(hi, env)
+		return max(0, n-lo), ok
 	}
 	more := 0 // steps behind the end of the range, see loop.Stagger
 	if isApply(hi, ir.Add) && isApply(hi.Args[0], ir.Min) {

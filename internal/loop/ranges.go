@@ -1,0 +1,271 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// SplitRanges cuts Vector loops where comparisons of their variable flip, and leaves
+// each part what it needs: a padded row becomes zeros, a plain copy and zeros, rows
+// joined to one a copy for each. Lanes then agree on what they do, and conditions on
+// places cost nothing. A kernel that accumulates stays as it is, as others look for its
+// passes.
+func SplitRanges(k *Kernel) *Kernel {
+	if accumulates(k.Body) {
+		return k
+	}
+	body, found := splitRanges(k.Body)
+	if !found {
+		return k
+	}
+	return Share(&Kernel{Name: k.Name, Params: k.Params, Slots: k.Slots, Body: body})
+}
+
+// Limits of what is cut: parts of a loop, and expressions of all of them, beside
+// which those of the loop are few or were half as many.
+const (
+	maxRanges     = 16
+	maxRangeExprs = 400
+)
+
+func accumulates(body []Stmt) bool {
+	return slices.ContainsFunc(body, func(s Stmt) bool {
+		if l, ok := s.(*Loop); ok {
+			return accumulates(l.Body)
+		}
+		_, acc := s.(*Acc)
+		return acc
+	})
+}
+
+func splitRanges(body []Stmt) (all []Stmt, found bool) {
+	for _, s := range body {
+		l, ok := s.(*Loop)
+		switch {
+		case !ok:
+			all = append(all, s)
+		case l.Range == Vector:
+			parts := rangesOf(l)
+			all, found = append(all, parts...), found || len(parts) > 1
+		default:
+			inside, more := splitRanges(l.Body)
+			all, found = append(all, &Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: l.Range, Body: inside}), found || more
+		}
+	}
+	return all, found
+}
+
+// flip is a comparison of a loop's variable: it has one value below at, and the other
+// from there on.
+type flip struct {
+	compare *Expr
+	at      *Expr
+	below   bool
+}
+
+// rangesOf is l in parts, or l alone.
+func rangesOf(l *Loop) []Stmt {
+	flips := flipsOf(l)
+	cuts := cutsOf(l, flips)
+	if len(cuts) == 0 || len(cuts) >= maxRanges {
+		return []Stmt{l}
+	}
+	lo := l.Lo
+	if lo == nil {
+		lo = Int(0)
+	}
+	var parts []Stmt
+	exprs := 0
+	for i := range len(cuts) + 1 {
+		from, to := l.Lo, l.Hi
+		if i > 0 {
+			from = clamp(ir.Max, cuts[i-1], lo)
+		}
+		if i < len(cuts) {
+			to = clamp(ir.Min, cuts[i], l.Hi)
+		}
+		part := partOf(l, known(flips, cuts, i))
+		part.Lo, part.Hi = from, to
+		exprs += countExprs(part.Body)
+		parts = append(parts, part)
+	}
+	if exprs > max(maxRangeExprs, 2*countExprs(l.Body)) {
+		return []Stmt{l}
+	}
+	return parts
+}
+
+// clamp is the greater or the less of a cut and an end of the loop.
+func clamp(op ir.Op, cut, end *Expr) *Expr {
+	_, constant := end.AsInt()
+	if _, ok := cut.AsInt(); ok && constant {
+		return cut // which lies between the ends
+	}
+	return Apply(op, ir.I64, cut, end)
+}
+
+// flipsOf finds the comparisons that flip once while l runs.
+func flipsOf(l *Loop) (all []flip) {
+	for _, s := range l.Body {
+		if _, nested := s.(*Loop); nested {
+			return nil
+		}
+	}
+	body := Kernel{Body: l.Body}
+	body.WalkExprs(func(e *Expr) {
+		if e.Kind != KindApply || e.Op != ir.Less || e.Args[0].DType != ir.I64 {
+			return
+		}
+		// base + stride*v < 0
+		base, by, ok := Affine(SubIndex(e.Args[0], e.Args[1]), l.Var)
+		stride, constant := 0, false
+		if ok {
+			stride, constant = by.AsInt()
+		}
+		if !constant || stride == 0 || !placesOnly(base) {
+			return
+		}
+		if n, ok := base.AsInt(); ok {
+			at := floorDiv(int64(-n+stride-1), int64(stride)) // the least v that is not
+			if stride < 0 {
+				at = floorDiv(int64(n), int64(-stride)) + 1 // the least v that is
+			}
+			all = append(all, flip{e, Int(int(at)), stride > 0})
+			return
+		}
+		switch stride {
+		case 1:
+			all = append(all, flip{e, SubIndex(Int(0), base), true})
+		case -1:
+			all = append(all, flip{e, AddIndex(base, Int(1)), false})
+		}
+	})
+	return all
+}
+
+// cutsOf is where a loop is cut, in ascending order: at places that are constants, or
+// at the only one that is not, as the order of others is not known.
+func cutsOf(l *Loop, flips []flip) (cuts []*Expr) {
+	var places []int
+	var other *Expr
+	others := 0
+	for _, t := range flips {
+		if at, ok := t.at.AsInt(); ok {
+			places = append(places, at)
+		} else if other == nil || !SameIndex(other, t.at) {
+			other = t.at
+			others++
+		}
+	}
+	lo, loKnown := 0, true
+	if l.Lo != nil {
+		lo, loKnown = l.Lo.AsInt()
+	}
+	hi, hiKnown := l.Hi.AsInt()
+	slices.Sort(places)
+	for _, at := range slices.Compact(places) {
+		if (!loKnown || at > lo) && (!hiKnown || at < hi) {
+			cuts = append(cuts, Int(at))
+		}
+	}
+	if len(cuts) == 0 && others == 1 {
+		return []*Expr{other}
+	}
+	return cuts
+}
+
+// known is what comparisons are within the part in front of cut i, and behind the one
+// before.
+func known(flips []flip, cuts []*Expr, i int) map[*Expr]bool {
+	is := map[*Expr]bool{}
+	for _, t := range flips {
+		if at := slices.IndexFunc(cuts, func(c *Expr) bool { return SameIndex(c, t.at) }); at >= 0 {
+			is[t.compare] = t.below == (i <= at)
+		}
+	}
+	return is
+}
+
+// partOf is a loop with l's body, of which some comparisons are known. Its variable and
+// its locals are its own.
+func partOf(l *Loop, is map[*Expr]bool) *Loop {
+	part := &Loop{Var: &Var{Name: l.Var.Name}, Range: Vector}
+	own := map[*Local]*Local{}
+	for _, s := range l.Body {
+		if s, ok := s.(*Set); ok && own[s.Local] == nil {
+			own[s.Local] = &Local{Name: s.Local.Name, DType: s.Local.DType}
+		}
+	}
+	body := Rewrite(l.Body, func(e *Expr) *Expr {
+		if truth, ok := is[e]; ok {
+			return constBool(truth)
+		}
+		if e.Kind == KindLocal && own[e.Local] != nil {
+			return own[e.Local].Ref()
+		}
+		return foldCondition(e)
+	})
+	for _, s := range substitute(body, map[*Var]*Expr{l.Var: part.Var.Ref()}) {
+		switch s := s.(type) {
+		case *Set:
+			part.Body = append(part.Body, &Set{own[s.Local], s.Value})
+		case *Store:
+			if s.Valid != nil && s.Valid.Kind == KindConst {
+				if s.Valid.Bits == 0 {
+					continue
+				}
+				s.Valid = nil
+			}
+			part.Body = append(part.Body, s)
+		}
+	}
+	return part
+}
+
+func constBool(b bool) *Expr {
+	if b {
+		return Const(ir.Bool, 1)
+	}
+	return Const(ir.Bool, 0)
+}
+
+// foldCondition is e without what a known condition leaves out.
+func foldCondition(e *Expr) *Expr {
+	knows := func(i int) (truth, ok bool) {
+		a := e.Args[i]
+		return a.Bits != 0, a.Kind == KindConst && a.DType == ir.Bool
+	}
+	switch {
+	case e.Kind == KindLoad && len(e.Args) == 2:
+		if truth, ok := knows(1); ok && truth {
+			return Load(e.Param, e.DType, e.Args[0], nil)
+		} else if ok {
+			return Const(e.DType, 0)
+		}
+	case e.Kind == KindApply && e.Op == ir.Where:
+		if truth, ok := knows(0); ok && truth {
+			return e.Args[1]
+		} else if ok {
+			return e.Args[2]
+		}
+	case e.Kind == KindApply && e.DType == ir.Bool && (e.Op == ir.And || e.Op == ir.Or):
+		for i := range e.Args {
+			truth, ok := knows(i)
+			switch {
+			case ok && truth == (e.Op == ir.And):
+				return e.Args[1-i]
+			case ok:
+				return e.Args[i]
+			}
+		}
+	}
+	return e
+}
+
+func countExprs(body []Stmt) int {
+	n := 0
+	k := Kernel{Body: body}
+	k.WalkExprs(func(*Expr) { n++ })
+	return n
+}

@@ -1,0 +1,172 @@
+package loop_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/loop/looptest"
+)
+
+func TestSplitRangesText(t *testing.T) {
+	const head = `kernel "k"
+symbol n 0 64
+symbol m 0 64
+param p0 f32[64] read
+param p1 f32[66] write
+for global r < 8 {
+`
+	for _, c := range []struct{ name, body, want string }{
+		{"a padded row", `	for vector i < 66 {
+		p1[i] = where(and(-1 < i + -1, i + -1 < 64), p0[i + -1 ? and(-1 < i + -1, i + -1 < 64)], f32(1))
+	}
+`, `	for vector i < 1 {
+		p1[i] = f32(1)
+	}
+	for vector i_2 = 1 to 65 {
+		p1[i_2] = p0[i_2 + -1]
+	}
+	for vector i_3 = 65 to 66 {
+		p1[i_3] = f32(1)
+	}
+`},
+		{"a load that is 0 outside", `	for vector i < 66 {
+		p1[i] = p0[i ? i < 64] + f32(1)
+	}
+`, `	for vector i < 64 {
+		p1[i] = p0[i] + f32(1)
+	}
+	for vector i_2 = 64 to 66 {
+		p1[i_2] = f32(0) + f32(1)
+	}
+`},
+		{"stores of some, and locals", `	for vector i < 66 {
+		x = p0[mod(i, 64)]
+		p1[i ? or(i < 3, 60 < i)] = x
+	}
+`, `	for vector i < 3 {
+		x = p0[mod(i, 64)]
+		p1[i] = x
+	}
+	for vector i_2 = 3 to 61 {
+		x_2 = p0[mod(i_2, 64)]
+	}
+	for vector i_3 = 61 to 66 {
+		x_3 = p0[mod(i_3, 64)]
+		p1[i_3] = x_3
+	}
+`},
+		{"strides", `	for vector i < 32 {
+		p1[i] = where(i*2 < 31, where(i*-3 < -20, f32(1), f32(2)), f32(3))
+	}
+`, `	for vector i < 7 {
+		p1[i] = f32(2)
+	}
+	for vector i_2 = 7 to 16 {
+		p1[i_2] = f32(1)
+	}
+	for vector i_3 = 16 to 32 {
+		p1[i_3] = f32(3)
+	}
+`},
+		{"up to a place of the row", `	for vector i = r to 64 {
+		p1[i] = where(r + 4 < i, p0[i], f32(0))
+	}
+`, `	for vector i = r to min(r + 5, 64) {
+		p1[i] = f32(0)
+	}
+	for vector i_2 = max(r + 5, r) to 64 {
+		p1[i_2] = p0[i_2]
+	}
+`},
+		{"ends that a run knows", `	for vector i = size(n) to size(m) {
+		p1[i] = where(i < 9, p0[i], f32(0))
+	}
+`, `	for vector i = size(n) to min(9, size(m)) {
+		p1[i] = p0[i]
+	}
+	for vector i_2 = max(9, size(n)) to size(m) {
+		p1[i_2] = f32(0)
+	}
+`},
+		{"always and never", `	for vector i < 8 {
+		p1[i] = where(i < 8, where(7 < i, f32(1), f32(2)), f32(3))
+	}
+`, ""},
+		{"places whose order is not known", `	for vector i < 64 {
+		p1[i] = where(i < size(n), where(i < size(m), f32(1), f32(2)), f32(3))
+	}
+`, ""},
+		{"what is loaded decides", `	for vector i < 64 {
+		p1[i] = where(i < cast.i64(p0[0]), f32(1), f32(2))
+	}
+`, ""},
+		{"no comparison of places", `	for vector i < 64 {
+		p1[i] = where(p0[i] < f32(3), f32(1), f32(2))
+	}
+`, ""},
+		{"a loop inside", `	for vector i < 64 {
+		for serial j < 2 {
+			p1[i] = where(i < 9, p0[i], f32(0))
+		}
+	}
+`, ""},
+		{"a serial loop", `	for serial i < 64 {
+		p1[i] = where(i < 9, p0[i], f32(0))
+	}
+`, ""},
+		{"a sum", `	s = f32(0)
+	for vector i < 64 {
+		s add= where(i < 9, p0[i], f32(0))
+	}
+	for vector j < 64 {
+		p1[j] = where(j < 9, s, f32(0))
+	}
+`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, err := loop.Parse(head + c.body + "}\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			split := loop.SplitRanges(k)
+			if err := loop.Check(split); err != nil {
+				t.Error(err)
+			}
+			if got := split.String(); c.want == "" && split != k {
+				t.Errorf("became\n%s", got)
+			} else if !strings.Contains(got, c.want) {
+				t.Errorf("%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSplitRanges has random kernels do the same in parts.
+func TestSplitRanges(t *testing.T) {
+	split := 0
+	const kernels = 3000
+	for seed := range uint64(kernels) {
+		c := looptest.Random(rand.New(rand.NewPCG(seed, 5)), looptest.Config{})
+		k := loop.SplitRanges(c.Kernel)
+		if k == c.Kernel {
+			continue
+		}
+		split++
+		if err := loop.Check(k); err != nil {
+			t.Fatalf("seed %d: %v\n%v\nof\n%v", seed, err, k, c.Kernel)
+		}
+		want, got := c.Copy(), c.Copy()
+		if err := loop.Interpret(c.Kernel, want); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := loop.Interpret(k, got); err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, k)
+		}
+		if err := c.Same(got, want); err != nil {
+			t.Fatalf("seed %d: %v\n%v\nof\n%v", seed, err, k, c.Kernel)
+		}
+	}
+	t.Logf("%d of %d kernels are in parts", split, kernels)
+}
