@@ -62,6 +62,7 @@ func BenchmarkOperators(b *testing.B) {
 	back := VJP([]Tensor{grouped}, []Tensor{x}, x, kernel)
 	scale := NewVariable("scale", numbers(32, 1, 1)).Tensor()
 	whole := NewVariable("whole", numbers(32, 32, 3, 3)).Tensor()
+	colours, alone := NewVariable("colours", numbers(32, 3, 3, 3)).Tensor(), NewVariable("alone", numbers(64, 256, 1, 1)).Tensor()
 	random := NewRand(Input("seed", I64))
 	// Two layers with a dropout between them, 2048 rows: what a transformer has in each block.
 	up, down := NewVariable("up", numbers(512, 128)).Tensor(), NewVariable("down", numbers(128, 512)).Tensor()
@@ -84,6 +85,8 @@ func BenchmarkOperators(b *testing.B) {
 		{"grouped dx", back[0], image},
 		{"grouped dw", back[1], image},
 		{"convolution", Conv(Input("x", F32, N(8), N(32), N(64), N(64)), whole, ConvOptions{Padding: []int{1, 1}}), inputs{"x": numbers(8, 32, 64, 64)}},
+		{"convolution of colours", Conv(Input("x", F32, N(8), N(3), N(64), N(64)), colours, ConvOptions{Padding: []int{1, 1}}), inputs{"x": numbers(8, 3, 64, 64)}},
+		{"convolution of places", Conv(Input("x", F32, N(8), N(256), N(28), N(28)), alone, ConvOptions{}), inputs{"x": numbers(8, 256, 28, 28)}},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
 		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
 		{"rotate halves", Concat(3, halves[1].Neg(), halves[0]).Mul(x), image},

@@ -2,6 +2,15 @@ package ir
 
 import "slices"
 
+// Windows is how a device's products read the windows of a convolution.
+type Windows int
+
+const (
+	WindowsCopied    Windows = iota // into a matrix, row by row
+	WindowsAsRows                   // where they lie, as rows that are brought into order block by block
+	WindowsAsColumns                // where they lie, as columns of a matrix for each image
+)
+
 // ConvRows lays what stands under each place of a convolution as a row of a
 // matrix: x [N, C, spatial...] becomes [N * places, window * C], where the
 // channel counts fastest, so that a row is made of whole runs of channels. It is
@@ -71,16 +80,20 @@ func (d *definer) convWindows(a *ConvAttr, y, w *Node, first int) *Node {
 	return y
 }
 
-// ConvAsProduct computes a convolution by ConvRows, or ConvColumns, and a product
-// with w, for devices that are fast at products. Its sums run over the window
-// first, then the channels; in groups over the channels first. In place: the product
-// reads runs of channels where they lie, which is for devices that pack its rows block
-// by block.
-func ConvAsProduct(b *Builder, n, x, w *Node, inPlace bool) (*Node, error) {
+// ConvAsProduct computes a convolution by ConvRows, ConvColumns or as convOfImages, and
+// a product with w, for devices that are fast at products. Its sums run over the window
+// first, then the channels, or, in groups and where windows are columns, over the
+// channels first. Windows may stay where they lie if products can read them there and
+// that pays.
+func ConvAsProduct(b *Builder, n, x, w *Node, windows Windows) (*Node, error) {
 	d := &definer{b: b}
-	if n.Attr.Conv.Groups > 1 {
+	switch {
+	case n.Attr.Conv.Groups > 1:
 		return d.convInGroups(n, x, w), d.err
+	case windows == WindowsAsColumns && !channelsLast(x) && fillColumns(n):
+		return d.convOfImages(n, x, w), d.err
 	}
+	inPlace := windows != WindowsCopied
 	spatial := len(x.Shape) - 2
 	image := n.Shape[2:]
 	var kernel, places []int // axes
@@ -106,28 +119,65 @@ func ConvColumns(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
 }
 
 func (d *definer) convColumns(a *ConvAttr, x, w *Node) *Node {
-	spatial := len(x.Shape) - 2
-	before, after := zeros(spatial+2), zeros(spatial+2)
-	windowFirst, toColumns := []int{1}, []int{0}
-	for i := range spatial {
-		before[i+2], after[i+2] = N(a.Before[i]), N(a.After[i])
-		windowFirst, toColumns = append(windowFirst, spatial+2+i), append(toColumns, i+2)
-	}
-	y := x
-	if slices.ContainsFunc(slices.Concat(a.Before, a.After), func(n int) bool { return n != 0 }) {
-		y = d.add(Contiguous, Attr{}, d.add(Pad, Attr{Before: before, After: after}, x))
-	}
-	if y = d.convWindows(a, y, w, 2); d.err != nil {
+	y := d.imageWindows(a, x, w)
+	if d.err != nil {
 		return nil
 	}
-	places := y.Shape[2 : spatial+2].Numel()
-	if y = d.add(Permute, Attr{Axes: append(windowFirst, toColumns...)}, y); d.err != nil {
+	spatial := len(x.Shape) - 2
+	places := y.Shape[len(y.Shape)-spatial:].Numel()
+	order := []int{1}
+	for i := range spatial {
+		order = append(order, i+2)
+	}
+	order = append(order, 0)
+	for i := range spatial {
+		order = append(order, spatial+2+i)
+	}
+	if y = d.add(Permute, Attr{Axes: order}, y); d.err != nil {
 		return nil
 	}
 	if _, most := w.Shape[1:].Numel().Mul(N(a.Groups)).Mul(places).Bounds(); most <= maxConvRow {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{N(a.Groups), w.Shape[1:].Numel(), x.Shape[0].Mul(places)})
+}
+
+// imageWindows is what stands under each place of a convolution, x [N, C, spatial...] as
+// [N, C, window..., places...], with zeros around x.
+func (d *definer) imageWindows(a *ConvAttr, x, w *Node) *Node {
+	spatial := len(x.Shape) - 2
+	before, after := zeros(spatial+2), zeros(spatial+2)
+	order := []int{0, 1}
+	for i := range spatial {
+		before[i+2], after[i+2] = N(a.Before[i]), N(a.After[i])
+		order = append(order, spatial+2+i)
+	}
+	for i := range spatial {
+		order = append(order, i+2)
+	}
+	if padded(a) {
+		x = d.add(Contiguous, Attr{}, d.add(Pad, Attr{Before: before, After: after}, x))
+	}
+	y := d.convWindows(a, x, w, 2)
+	return d.add(Permute, Attr{Axes: order}, y)
+}
+
+func padded(a *ConvAttr) bool {
+	return slices.ContainsFunc(slices.Concat(a.Before, a.After), func(n int) bool { return n != 0 })
+}
+
+// convOfImages is a product of w, as it lies, with the windows of each image: its
+// results lie as those of a convolution do.
+func (d *definer) convOfImages(n, x, w *Node) *Node {
+	if !padded(n.Attr.Conv) { // what is padded is copied
+		x = d.inOrder(x)
+	}
+	windows := d.imageWindows(n.Attr.Conv, x, w)
+	images, outputs, terms := x.Shape[0], w.Shape[0], w.Shape[1:].Numel()
+	columns := d.reshape(windows, Shape{images, terms, n.Shape[2:].Numel()})
+	rows := d.reshape(d.inOrder(w), Shape{N(1), outputs, terms})
+	rows = d.add(Expand, Attr{Shape: Shape{images, outputs, terms}}, rows)
+	return d.reshape(d.add(MatMul, Attr{}, rows, columns), n.Shape)
 }
 
 // convInGroups computes a convolution in groups by ConvColumns and a product of
@@ -161,6 +211,34 @@ const (
 	minWindowRun = 64
 	minInPlace   = 1 << 22
 )
+
+// inOrder is x, copied if it is a view whose elements lie in another order.
+func (d *definer) inOrder(x *Node) *Node {
+	of := x
+	for of.Op == Reshape {
+		of = of.In[0]
+	}
+	if of.Op.Class() == ClassMovement && of.Op != Contiguous {
+		return d.add(Contiguous, Attr{}, x)
+	}
+	return x
+}
+
+// minColumns is how many places of an image make up for the columns that a product
+// computes for none, as it takes panels of 16.
+const minColumns = 32
+
+// fillColumns tells whether the places of n's images are enough to be columns.
+func fillColumns(n *Node) bool {
+	least, most := n.Shape[2:].Numel().Bounds()
+	return least >= minColumns || least == most && least%16 == 0
+}
+
+// channelsLast tells whether x's channels lie side by side, and its places do not, as
+// those of an image that is turned for a convolution.
+func channelsLast(x *Node) bool {
+	return x.Op == Permute && x.Attr.Axes[1] == len(x.Shape)-1
+}
 
 // minConvGroup is how many channels a group needs on both sides: with 4 a product
 // takes a fifth of the time of loops on processors, with 2 about as long, and it

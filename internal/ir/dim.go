@@ -180,28 +180,6 @@ func (d Dim) Div(e Dim) (Dim, bool) {
 	}
 }
 
-// Bounds returns what d lies between, from the bounds of its symbols.
-func (d Dim) Bounds() (lo, hi int64) {
-	lo, hi = d.c, d.c
-	for _, t := range d.terms {
-		a, b := int64(1), int64(1)
-		for _, s := range t.vars {
-			p := [4]int64{mulSat(a, s.Min), mulSat(a, s.Max), mulSat(b, s.Min), mulSat(b, s.Max)}
-			a, b = slices.Min(p[:]), slices.Max(p[:])
-		}
-		a, b = mulSat(a, t.coef), mulSat(b, t.coef)
-		a, b = min(a, b), max(a, b)
-		// Where one part is without bound, so is the sum, whatever the rest.
-		if lo = addSat(lo, a); a == math.MinInt64 {
-			lo = a
-		}
-		if hi = addSat(hi, b); b == math.MaxInt64 {
-			hi = b
-		}
-	}
-	return lo, hi
-}
-
 // Env gives the values of symbols by name.
 type Env map[string]int
 

@@ -177,3 +177,25 @@ func TestDimSaturates(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfCommonSymbols: terms that share symbols are not least at once.
+func TestBoundsOfCommonSymbols(t *testing.T) {
+	n, side := Sym("n", 0, 8), Sym("side", 3, 9)
+	for _, c := range []struct {
+		d      Dim
+		lo, hi int64
+	}{
+		{n.Mul(side.Plus(-2)), 0, 56},
+		{n.Mul(N(5).Sub(side)), -32, 16},
+		{n.Mul(side).Sub(side), -9, 63},
+		{n.Mul(side.Plus(-2)).Plus(3).Add(Sym("m", 1, 2)), 4, 61},
+	} {
+		if lo, hi := c.d.Bounds(); lo != c.lo || hi != c.hi {
+			t.Errorf("%v is %d to %d, want %d to %d", c.d, lo, hi, c.lo, c.hi)
+		}
+	}
+	// Where corners do not tell, bounds are those of the terms apart.
+	if lo, hi := side.Mul(side).Sub(side).Bounds(); lo != 0 || hi != 78 {
+		t.Errorf("a power: %d to %d", lo, hi)
+	}
+}

@@ -593,4 +593,34 @@ var productDefects = []Defect{
 		New:     "From: unsafe.Add(x, at(r0-r0%64, first))",
 		Package: "internal/device/cpu", Run: "TestParts", Needs: amxFP16,
 	},
+	{
+		Name: "columns-apart-lose-the-last", File: "internal/device/cpu/gemm_columns.go",
+		Old:     "if n%2 != 0 {",
+		New:     "if n%2 != 0 && n > 15 {",
+		Package: ".", Run: "TestConvWindows",
+	},
+	{
+		Name: "columns-of-the-first-block", File: "internal/device/cpu/gemm_columns.go",
+		Old:     "rows := o.rows[min(k0, len(o.rows)):min(k1, len(o.rows))]",
+		New:     "rows := o.rows[:min(k1-k0, len(o.rows))]",
+		Package: ".", Run: "TestConvWindows",
+	},
+	{
+		Name: "tables-grow-evenly-over-remainders", File: "internal/loop/values.go",
+		Old:     "return c, ok && c > 0 && x.Kind == KindVar",
+		New:     "return 0, ok && c > 0 && x.Kind == KindVar",
+		Package: "internal/loop", Run: "TestValues",
+	},
+	{
+		Name: "separate-parts-with-a-batch", File: "internal/loop/separate.go",
+		Old:     "case !others && one == v && one != nil:",
+		New:     "case one == v && one != nil && !e.Uses(w):",
+		Package: "internal/loop", Run: "TestSeparate",
+	},
+	{
+		Name: "windows-of-channels-that-lie-apart", File: "internal/ir/conv_product.go",
+		Old:     "if !padded(n.Attr.Conv) { //",
+		New:     "if n.Attr.Conv == nil { //",
+		Package: "internal/rewrite", Run: "TestLowerConv",
+	},
 }

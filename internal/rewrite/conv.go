@@ -19,7 +19,7 @@ func multiplyConvs(s *setting, g *ir.Graph, pass string, maxK int) (*ir.Graph, e
 		chosen[i] = areLarge(window, w[0]) && length <= maxK
 	}
 	return replaceChosen(s, g, pass, chosen, func(r *rewriter, n *ir.Node) *ir.Node {
-		y, err := ir.ConvAsProduct(r.b, n, n.In[0], n.In[1], false)
+		y, err := ir.ConvAsProduct(r.b, n, n.In[0], n.In[1], ir.WindowsCopied)
 		if err != nil {
 			r.err = err
 			return n

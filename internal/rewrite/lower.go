@@ -4,10 +4,10 @@ import "github.com/sinterml/sinter/internal/ir"
 
 // Lower replaces every anchor that keep refuses by its definition, for targets
 // without a kernel for it, or, where they have one for products, a convolution
-// by a product, of windows in place if it packs those; and lets sums of narrow floats
-// be kept in f32. Convolutions are rounded to what a precision says before, as the pass
+// by a product, of windows as it reads those; and lets sums of narrow floats be kept in
+// f32. Convolutions are rounded to what a precision says before, as the pass
 // does that meets them.
-func Lower(g *ir.Graph, precision ir.DType, packsWindows bool, keep func(n *ir.Node) bool) (*ir.Graph, error) {
+func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.Node) bool) (*ir.Graph, error) {
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
 	products := keep(&ir.Node{Op: ir.MatMul})
 	replaced := false
@@ -24,9 +24,11 @@ func Lower(g *ir.Graph, precision ir.DType, packsWindows bool, keep func(n *ir.N
 		}
 		replaced = true
 		if n.Op == ir.Conv {
-			// Bytes are found row by row, so rows have to be there.
-			inPlace := packsWindows && n.DType.Compute() == ir.F32 && precision != ir.I8
-			return lowerConv(b, n, in, products, inPlace, narrowOf(precision))
+			read := windows
+			if n.DType.Compute() != ir.F32 || precision == ir.I8 {
+				read = ir.WindowsCopied // bytes are found row by row, so rows have to be there
+			}
+			return lowerConv(b, n, in, products, read, narrowOf(precision))
 		}
 		defs, err := ir.Define(b, n, in)
 		if err != nil {
@@ -43,8 +45,11 @@ func Lower(g *ir.Graph, precision ir.DType, packsWindows bool, keep func(n *ir.N
 
 // lowerConv replaces a convolution by a product, if there are products and that
 // pays, else by its definition, rounded to a format.
-func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products, inPlace bool, f narrow) (*ir.Node, error) {
+func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products bool, windows ir.Windows, f narrow) (*ir.Node, error) {
 	rounds := f.suitsConv(n)
+	if windows == ir.WindowsAsColumns && (n.DType != ir.F32 || rounds) {
+		windows = ir.WindowsAsRows // columns are copied without conversion
+	}
 	for i := range in {
 		if rounds {
 			var err error
@@ -61,7 +66,7 @@ func lowerConv(b *ir.Builder, n *ir.Node, in []*ir.Node, products, inPlace bool,
 		return defs[0], nil
 	}
 	if products && ir.ConvPaysAsProduct(n) {
-		define = func() (*ir.Node, error) { return ir.ConvAsProduct(b, n, in[0], in[1], inPlace) }
+		define = func() (*ir.Node, error) { return ir.ConvAsProduct(b, n, in[0], in[1], windows) }
 	}
 	y, err := define()
 	if err != nil || !rounds || !f.results {

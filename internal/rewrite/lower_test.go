@@ -19,10 +19,14 @@ func TestLowerConv(t *testing.T) {
 		products, wants bool
 		copies          int
 		packs           bool // windows
+		columns         bool
 		dtype           ir.DType
 		dilation        int
 		precision       ir.DType
 		symbolic        bool // channels
+		unpadded        bool
+		turned          []int // axes of the image
+		turnedKernel    bool
 	}{
 		{name: "one group", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
 		{name: "no kernel for products", side: 8, channels: 4, groups: 1, outputs: 6},
@@ -43,6 +47,19 @@ func TestLowerConv(t *testing.T) {
 		{name: "f64", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dtype: ir.F64},
 		{name: "bytes", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, precision: ir.I8},
 		{name: "packed in groups", side: 90, channels: 64, groups: 2, outputs: 8, products: true, wants: true, copies: 2, packs: true},
+		// Columns need neither many channels nor large images.
+		{name: "columns", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true},
+		{name: "columns of a kernel that is turned", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turnedKernel: true},
+		{name: "columns without padding", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 0, columns: true, unpadded: true},
+		{name: "columns of a turned image without padding", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, unpadded: true, turned: []int{0, 1, 3, 2}},
+		{name: "channels last", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turned: []int{0, 3, 1, 2}},
+		{name: "few places", side: 5, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true},
+		{name: "places that fill a panel", side: 4, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true},
+		{name: "columns of bf16", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, dtype: ir.BF16},
+		{name: "columns of bf16, packed rows", side: 90, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, dtype: ir.BF16},
+		{name: "columns in bf16", side: 90, channels: 22, groups: 1, outputs: 22, products: true, wants: true, copies: 1, columns: true, precision: ir.BF16},
+		{name: "columns in bytes", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, precision: ir.I8},
+		{name: "columns in groups", side: 8, channels: 8, groups: 2, outputs: 10, products: true, wants: true, copies: 2, columns: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := ir.NewBuilder(nil)
@@ -63,11 +80,41 @@ func TestLowerConv(t *testing.T) {
 			}
 			dilation := max(c.dilation, 1)
 			a := &ir.ConvAttr{Stride: []int{1, 1}, Dilation: []int{dilation, dilation}, Before: []int{1, 1}, After: []int{1, 1}, Groups: c.groups}
-			y, err := b.Add(ir.Conv, ir.Attr{Conv: a}, leaf("x", 3, c.channels, c.side, c.side), leaf("w", c.outputs, c.channels/c.groups, 3, 3))
+			if c.unpadded {
+				a.Before, a.After = []int{0, 0}, []int{0, 0}
+			}
+			turned := func(n *ir.Node, axes []int) *ir.Node {
+				n, err := b.Add(ir.Permute, ir.Attr{Axes: axes}, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			size := []int{3, c.channels, c.side, c.side}
+			x := leaf("x", size...)
+			if c.turned != nil {
+				lies := make([]int, len(size)) // in memory
+				for i, axis := range c.turned {
+					lies[axis] = size[i]
+				}
+				x = turned(leaf("turned", lies...), c.turned)
+			}
+			w := leaf("w", c.outputs, c.channels/c.groups, 3, 3)
+			if c.turnedKernel {
+				w = turned(leaf("kernel", c.channels, c.outputs, 3, 3), []int{1, 0, 2, 3})
+			}
+			y, err := b.Add(ir.Conv, ir.Attr{Conv: a}, x, w)
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Lower(b.Finish(y), c.precision, c.packs, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
+			windows := ir.WindowsCopied
+			switch {
+			case c.columns:
+				windows = ir.WindowsAsColumns
+			case c.packs:
+				windows = ir.WindowsAsRows
+			}
+			g, err := Lower(b.Finish(y), c.precision, windows, func(n *ir.Node) bool { return c.products && n.Op == ir.MatMul })
 			if err != nil {
 				t.Fatal(err)
 			}

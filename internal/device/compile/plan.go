@@ -19,9 +19,8 @@ type Target struct {
 	// Templates are the anchors with a kernel of their own. All others but those
 	// that are lowered to loops are replaced by their definitions.
 	Templates map[ir.Op]bool
-	// PacksWindows tells that products bring rows into their order block by block, so
-	// that the windows of a convolution need not be copied before.
-	PacksWindows bool
+	// Windows is how products read those of convolutions.
+	Windows ir.Windows
 	// See schedule.Options.
 	Half, Unpacked bool
 	// Without names parts of scheduling that the device cannot follow.
@@ -42,7 +41,7 @@ func Plan(g *ir.Graph, o device.Options, t Target, look *inspect.Compilation) (*
 	trace("trace", g)
 	g = look.Begin(NumberLeaves(g))
 	noRewrite, noSchedule := splitSwitches(o.NoOpt)
-	defined, err := rewrite.Lower(g, o.Precision, t.PacksWindows, func(n *ir.Node) bool { return t.Templates[n.Op] || looped[n.Op] })
+	defined, err := rewrite.Lower(g, o.Precision, t.Windows, func(n *ir.Node) bool { return t.Templates[n.Op] || looped[n.Op] })
 	if err != nil {
 		return nil, fmt.Errorf("define: %w", err)
 	}

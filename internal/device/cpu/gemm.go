@@ -28,12 +28,13 @@ type gemmKernel struct {
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
-	finishOps    float64   // operations on each sum behind it
-	transpose    uintptr   // Y lies by columns: code that turns them; else 0
-	turnX        uintptr   // the same of X, where AMX wants rows
-	split        *splitSet // nil if operands are not
-	odd          *tileSet  // for what cannot be split
-	constY       *constY   // nil if Y may change from run to run
+	finishOps    float64            // operations on each sum behind it
+	transpose    uintptr            // Y lies by columns: code that turns them; else 0
+	columns      *template.Separate // Y is packed by tables; nil: by packY
+	turnX        uintptr            // the same of X, where AMX wants rows
+	split        *splitSet          // nil if operands are not
+	odd          *tileSet           // for what cannot be split
+	constY       *constY            // nil if Y may change from run to run
 }
 
 // compileGemm makes the kernel of a product. f16 and bf16 are widened where
@@ -168,6 +169,12 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case plain && sideBySide(k.y.Row, g.K):
 		if k.transpose, err = transposes[c.isa](); err != nil {
 			return err
+		}
+	}
+	if !k.yRows && k.transpose == 0 {
+		if k.columns = columnsOf(g, k.format); k.columns != nil {
+			k.y = template.Plain{Param: k.columns.Param, Base: k.columns.Base}
+			return nil
 		}
 	}
 	k.packY, err = c.part(k.work.PackY(k.format, x86.PackedCols))

@@ -154,6 +154,9 @@ func (s *gemmStep) strides() (err error) {
 		s.sizeY = k.work.Params[k.y.Param].DType.Size()
 		both(k.y, &s.rowY, &s.colY)
 	}
+	if k.columns != nil && err == nil {
+		s.places, err = k.places(s.env, s.k, s.cols)
+	}
 	if k.plainOut {
 		both(k.out, &s.rowOut, &one)
 	}

@@ -24,6 +24,7 @@ type gemmStep struct {
 	lastB   weak.Pointer[jit.Memory]
 	foundB  []x86.Found // where it is split: see foundOf
 	fromB   []uint64    // numbers of the buffers that it was packed from
+	places  *places     // of a Y that is packed by tables
 	directB bool        // B is read where it lies, or each task packs what it needs
 	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
 	partX   bool        // rows of X, used in place or copied, end with a part of a step
@@ -187,7 +188,7 @@ func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	if (k.packX == nil || k.turnX != 0 && s.splits()) && s.k > 0 { // nothing is read of an empty matrix, which may lie nowhere
 		a.x, err = s.base(k.x, batch)
 	}
-	if err == nil && s.k > 0 && (s.directB || k.transpose != 0 || k.yRows && s.splits()) {
+	if err == nil && s.k > 0 && (s.directB || k.columns != nil || k.transpose != 0 || k.yRows && s.splits()) {
 		a.y, err = s.base(k.y, batch)
 	}
 	if err == nil && k.plainOut {

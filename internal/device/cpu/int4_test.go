@@ -119,12 +119,12 @@ func TestPackedWeightsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
 	kept := func(name string, g *ir.Graph, values [][]byte, p ir.DType) int64 {
+		d, err := New(Options{}) // its own: what another program kept is given up at any time
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
 		m, err := d.CompileGraph(ctx, g, device.Options{Precision: p})
 		if err != nil {
 			t.Fatal(err)

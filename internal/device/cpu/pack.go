@@ -259,6 +259,10 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 		last := 4 * x86.PackedCols * (k1 - k0)
 		clear(unsafe.Slice((*byte)(unsafe.Add(to, (end-first-1)*last)), last))
 	}
+	if s.places != nil {
+		s.places.pack(y, to, 4*x86.PackedCols*(k1-k0), k0, k1, col0, col1)
+		return nil
+	}
 	c.set(template.AtBatch, batch)
 	there := min(k1, max(k0, ceilDiv(s.k, s.group))) // behind it all is filled up
 	c.set(template.EndK, there)

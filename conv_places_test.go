@@ -1,0 +1,123 @@
+package sinter_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter"
+	"github.com/sinterml/sinter/internal/effort"
+)
+
+// drawnConv is a convolution of one to three axes, of an input that a program has in
+// memory, computes or turns.
+type drawnConv struct {
+	x      []int // of one image; last is turned to [channels, places...]
+	symbol int   // axis of x that is a symbol, 0 for none
+	last   bool
+	w      []int
+	o      sinter.ConvOptions
+	form   int
+}
+
+func drawConv(rng *rand.Rand) drawnConv {
+	spatial := 1 + rng.IntN(3)
+	most := []int{150, 24, 8}[spatial-1] // places along an axis
+	c := drawnConv{w: []int{1 + rng.IntN(40), 1 + rng.IntN(20)}, form: rng.IntN(5), last: rng.IntN(4) == 0}
+	c.x = []int{c.w[1]}
+	for range spatial {
+		window, dilation := 1+rng.IntN(4), 1+rng.IntN(2)
+		c.w = append(c.w, window)
+		c.o.Dilation = append(c.o.Dilation, dilation)
+		c.o.Stride = append(c.o.Stride, max(1, rng.IntN(4)))
+		c.o.Padding = append(c.o.Padding, rng.IntN(3))
+		c.x = append(c.x, (window-1)*dilation+1+rng.IntN(most))
+	}
+	if i := rng.IntN(spatial); !c.last && rng.IntN(3) == 0 && c.o.Stride[i] == 1 {
+		c.symbol = 1 + i
+	}
+	return c
+}
+
+// build gives the convolution as a function of the input x.
+func (c *drawnConv) build() (y tensor, w tensor, shape []int) {
+	shape = append([]int{}, c.x...)
+	if c.last {
+		shape = append(shape[1:], shape[0])
+	}
+	dims := []sinter.Dim{sinter.Sym("n", 0, 8)}
+	for i, n := range shape {
+		d := sinter.N(n)
+		if c.symbol > 0 && i == c.symbol {
+			d = sinter.Sym("side", n, n+3)
+		}
+		dims = append(dims, d)
+	}
+	x := sinter.Input("x", sinter.F32, dims...)
+	if c.last {
+		order := []int{0, len(shape)}
+		for i := range len(shape) - 1 {
+			order = append(order, i+1)
+		}
+		x = x.Permute(order...)
+	}
+	w = sinter.Of(sines(count(c.w), 0.7), c.w...)
+	switch c.form {
+	case 1:
+		x = x.Sin() // computed before, or within
+	case 2:
+		x = x.Flip(2)
+	case 3:
+		turned := append([]int{c.w[1], c.w[0]}, c.w[2:]...)
+		order := []int{1, 0}
+		for i := range len(c.w) - 2 {
+			order = append(order, i+2)
+		}
+		w = sinter.Of(sines(count(c.w), 0.9), turned...).Permute(order...)
+	}
+	y = sinter.Conv(x, w, c.o)
+	if c.form == 4 {
+		bias := []int{c.w[0]}
+		for range len(c.w) - 2 {
+			bias = append(bias, 1)
+		}
+		y = y.Add(sinter.Of(sines(c.w[0], 0.3), bias...)).ReLU()
+	}
+	return y, w, shape
+}
+
+// TestConvWindows compares drawn convolutions, and now and then their gradients, with
+// the referee's, on every instruction set: those of AVX2 and AVX-512 read windows where
+// they lie, as columns that are packed from tables.
+func TestConvWindows(t *testing.T) {
+	referee, err := sinter.Open("interp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer referee.Close()
+	for _, isa := range []string{"amx", "avx512", "avx2", "neon", "generic"} {
+		t.Run(isa, func(t *testing.T) {
+			d, err := sinter.OpenCPU(sinter.CPUOptions{ISA: isa})
+			if err != nil {
+				t.Skip(err)
+			}
+			defer d.Close()
+			for seed := range effort.Of[uint64](40, 100, 400, 5000) {
+				c := drawConv(rand.New(rand.NewPCG(seed, 1)))
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					y, w, shape := c.build()
+					ys := []tensor{y}
+					if seed%4 == 0 {
+						ys = append(ys, sinter.VJP(ys, []tensor{y.Sin()}, w)...)
+					}
+					n := int(seed % 4)
+					in := sinter.Of(sines(n*count(shape), 1.3), append([]int{n}, shape...)...)
+					compareOn(t, [2]*sinter.Device{referee, d}, in, 1e-5, ys...)
+					if t.Failed() {
+						t.Logf("%+v", c)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
+	"github.com/sinterml/sinter/internal/template"
+)
+
+// columnsOf is how Y is packed from tables of where its rows and its columns begin, if it
+// is f32 that lies so and does not change its place otherwise; nil if it is better packed
+// by a part.
+func columnsOf(g *template.Gemm, f template.Format) *template.Separate {
+	if s, ok := g.SeparateY(); ok && f == template.Single && g.Y.DType == ir.F32 && !g.ConstY {
+		return &s
+	}
+	return nil
+}
+
+// places are those of a template.Separate's rows and columns in a run, in bytes from its
+// base.
+type places struct{ rows, cols []int }
+
+func (k *gemmKernel) places(env ir.Env, rows, cols int) (*places, error) {
+	g := k.work
+	o := &places{}
+	for _, t := range []struct {
+		to *[]int
+		e  *loop.Expr
+		v  *loop.Var
+		n  int
+	}{{&o.rows, k.columns.Row, g.Inner, rows}, {&o.cols, k.columns.Col, g.Col, cols}} {
+		all, err := loop.Values(t.e, t.v, t.n, env)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			all[i] *= 4
+		}
+		*t.to = all
+	}
+	return o, nil
+}
+
+// pack writes columns col0 to col1, of rows k0 to k1, as panels so many bytes apart: see
+// template.PackY. Columns that lie side by side are copied together.
+func (o *places) pack(from, to unsafe.Pointer, panel, k0, k1, col0, col1 int) {
+	const width = x86.PackedCols
+	rows := o.rows[min(k0, len(o.rows)):min(k1, len(o.rows))]
+	for first := col0; first < col1; first += width {
+		cols := o.cols[first:min(first+width, col1)]
+		for j := 0; j < len(cols); {
+			n, apart := 1, 4
+			if j+1 < len(cols) {
+				apart = cols[j+1] - cols[j]
+			}
+			for j+n < len(cols) && cols[j+n] == cols[j]+n*apart {
+				n++
+			}
+			if apart != 4 {
+				copyApart(unsafe.Add(to, 4*j), unsafe.Add(from, cols[j]), rows, n, apart)
+				j += n
+				continue
+			}
+			for _, part := range []int{16, 8, 4, 2, 1} {
+				if n&part != 0 {
+					copySideBySide(unsafe.Add(to, 4*j), unsafe.Add(from, cols[j]), rows, part)
+					j += part
+				}
+			}
+		}
+		to = unsafe.Add(to, panel)
+	}
+}
+
+// Numbers are copied as words, as the compiler moves those by registers.
+type (
+	four  struct{ a, b uint64 }
+	eight struct{ a, b, c, d uint64 }
+)
+
+// copySideBySide copies n numbers of each row, a power of two of at most a panel's, to
+// rows of a panel.
+func copySideBySide(to, from unsafe.Pointer, rows []int, n int) {
+	const next = 4 * x86.PackedCols
+	switch n {
+	case 16:
+		for _, row := range rows {
+			at := unsafe.Add(from, row)
+			a, b := *(*eight)(at), *(*eight)(unsafe.Add(at, 32))
+			*(*eight)(to), *(*eight)(unsafe.Add(to, 32)) = a, b
+			to = unsafe.Add(to, next)
+		}
+	case 8:
+		for _, row := range rows {
+			*(*eight)(to) = *(*eight)(unsafe.Add(from, row))
+			to = unsafe.Add(to, next)
+		}
+	case 4:
+		for _, row := range rows {
+			*(*four)(to) = *(*four)(unsafe.Add(from, row))
+			to = unsafe.Add(to, next)
+		}
+	case 2:
+		for _, row := range rows {
+			*(*uint64)(to) = *(*uint64)(unsafe.Add(from, row))
+			to = unsafe.Add(to, next)
+		}
+	default:
+		for _, row := range rows {
+			*(*uint32)(to) = *(*uint32)(unsafe.Add(from, row))
+			to = unsafe.Add(to, next)
+		}
+	}
+}
+
+// copyApart copies n numbers of each row that lie apart, two at a time.
+func copyApart(to, from unsafe.Pointer, rows []int, n, apart int) {
+	const next = 4 * x86.PackedCols
+	for _, row := range rows {
+		for j := 0; j+1 < n; j += 2 {
+			a, b := *(*uint32)(unsafe.Add(from, row+j*apart)), *(*uint32)(unsafe.Add(from, row+(j+1)*apart))
+			*(*uint64)(unsafe.Add(to, 4*j)) = uint64(a) | uint64(b)<<32
+		}
+		if n%2 != 0 {
+			*(*uint32)(unsafe.Add(to, 4*(n-1))) = *(*uint32)(unsafe.Add(from, row+(n-1)*apart))
+		}
+		to = unsafe.Add(to, next)
+	}
+}
