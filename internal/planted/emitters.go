@@ -397,4 +397,28 @@ var emitDefects = []Defect{
 		New:     "at == InMemory && v.Class == c && v.Anew != none",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
+	{
+		Name: "lanes-apart-of-the-first-half", File: "internal/emit/x86/apart.go",
+		Old:     "lane(4*h+i))",
+		New:     "lane(i))",
+		Package: "internal/emit/x86", Run: "TestLanesApart",
+	},
+	{
+		Name: "narrow-lanes-apart-one-further", File: "internal/emit/x86/apart.go",
+		Old:     "x = e.vImm(insert, int64(i), r(x), lane(i))",
+		New:     "x = e.vImm(insert, int64(i), r(x), lane(min(i+1, 7)))",
+		Package: "internal/emit/x86", Run: "TestLanesApart",
+	},
+	{
+		Name: "bytes-apart-in-another-order", File: "internal/emit/x86/apart.go",
+		Old:     "e.doImm(asm.VPEXTRB, int64(i), lane(i), r(x))",
+		New:     "e.doImm(asm.VPEXTRB, int64(i), lane(7-i), r(x))",
+		Package: "internal/emit/x86", Run: "TestRandom",
+	},
+	{
+		Name: "stores-apart-of-the-lower-half", File: "internal/emit/x86/apart.go",
+		Old:     "		if h > 0 {",
+		New:     "		if h > 1 {",
+		Package: "internal/emit/x86", Run: "TestRandom",
+	},
 }

@@ -17,7 +17,7 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 		reduced[a] = true
 	}
 	kept, rowIdx := b.axes("r", g.full, func(a int) bool { return !reduced[a] })
-	lanesOutside := len(kept) > 0 && !reduced[lastAxis(g.full)]
+	lanesOutside := len(kept) > 0 && (!reduced[lastAxis(g.full)] || shortRows(g.full, reduced))
 	r := &rowBuilder{builder: b, g: g, rowIdx: rowIdx, inner: loop.Vector}
 	if lanesOutside {
 		r.inner = loop.Serial
@@ -27,6 +27,33 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 		return nil, err
 	}
 	return b.overKept(kept, lanesOutside, body), nil
+}
+
+// A row lies across lanes, one of which has a row, though its own elements could lie in
+// them, if its last axis has so few, and the row so many at most: windows of pools.
+const (
+	shortAxis = 4
+	shortRow  = 32
+)
+
+// shortRows tells whether rows of a group, whose last axis is reduced, are so short, and
+// as many of them side by side as one has elements.
+func shortRows(full ir.Shape, reduced map[int]bool) bool {
+	if n, ok := full[lastAxis(full)].Const(); !ok || n > shortAxis {
+		return false
+	}
+	row, beside := 1, int64(0)
+	for a, d := range full {
+		if reduced[a] {
+			n, ok := d.Const()
+			if row *= n; !ok || row > shortRow {
+				return false
+			}
+		} else if !d.IsConst(1) {
+			beside, _ = d.Bounds()
+		}
+	}
+	return beside >= int64(row)
 }
 
 // overKept runs body for every index of the kept axes, the last of which is

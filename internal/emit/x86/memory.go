@@ -175,6 +175,11 @@ func (e *emitter) LoadGeneral(n *node) reg {
 
 // gather reads 32-bit elements that do not lie one after the other.
 func (e *emitter) gather(n *node, a native.Access, u int, k reg) reg {
+	if e.isa == AVX2 && k == 0 {
+		if x, ok := e.gatherApart(n, a, u); ok {
+			return x
+		}
+	}
 	if e.isa == AVX2 || n.DType.Size() != 4 {
 		e.NeedOneLane("gathers of %v", n.DType)
 		return 0

@@ -111,6 +111,9 @@ func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
 
 // scatter writes 32-bit lanes that do not lie one after the other.
 func (e *emitter) scatter(param int, index *node, a native.Access, x, k reg, u int) {
+	if e.isa == AVX2 && k == 0 && e.scatterApart(param, a, x, u) {
+		return
+	}
 	if e.isa == AVX2 || e.Kernel.Params[param].DType.Size() != 4 {
 		e.NeedOneLane("scatters of %v", e.Kernel.Params[param].DType)
 		return
