@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -27,6 +28,7 @@ func SplitRanges(k *Kernel) *Kernel {
 const (
 	maxRanges     = 16
 	maxRangeExprs = 400
+	maxGuardExprs = 100 // of a loop for which guarded makes others
 )
 
 func accumulates(body []Stmt) bool {
@@ -46,14 +48,82 @@ func splitRanges(body []Stmt) (all []Stmt, found bool) {
 		case !ok:
 			all = append(all, s)
 		case l.Range == Vector:
-			parts := rangesOf(l)
-			all, found = append(all, parts...), found || len(parts) > 1
+			parts := guarded(l, nil)
+			all, found = append(all, parts...), found || len(parts) > 1 || parts[0] != s
 		default:
 			inside, more := splitRanges(l.Body)
 			all, found = append(all, &Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: l.Range, Body: inside}), found || more
 		}
 	}
 	return all, found
+}
+
+// guarded is a loop for what a comparison of places that all iterations agree on says,
+// and one for what it denies, in loops that run once or not at all; so for several. The
+// lanes of a row outside of its image, or of another part than this, then read nothing:
+// not even a masked load, which takes long where there is no memory.
+func guarded(l *Loop, done []*Expr) []Stmt {
+	less := agreed(l, done)
+	if less == nil {
+		return rangesOf(l)
+	}
+	done = append(slices.Clone(done), less, SubIndex(Int(1), less))
+	var all []Stmt
+	for _, holds := range []bool{true, false} {
+		is := map[*Expr]bool{}
+		eachComparison(l.Body, func(e *Expr) {
+			other := SubIndex(e.Args[1], e.Args[0])
+			switch {
+			case SameIndex(other, less):
+				is[e] = holds
+			case SameIndex(other, SubIndex(Int(1), less)):
+				is[e] = !holds
+			}
+		})
+		by := less
+		if !holds {
+			by = SubIndex(Int(1), less)
+		}
+		part := partOf(l, is, true)
+		part.Lo, part.Hi = l.Lo, l.Hi
+		once := Apply(ir.Min, ir.I64, Apply(ir.Max, ir.I64, by, Int(0)), Int(1))
+		all = append(all, &Loop{Var: &Var{Name: "once"}, Hi: once, Range: Serial, Body: guarded(part, done)})
+	}
+	return all
+}
+
+// maxGuards bounds the comparisons that loops are made for: two of each of two axes that
+// are padded.
+const maxGuards = 4
+
+// agreed is what is 1 or more where a comparison of places that does not depend on l's
+// variable holds, nil if there is none but those that are done.
+func agreed(l *Loop, done []*Expr) (less *Expr) {
+	if nests(l) || len(done) >= 2*maxGuards || countExprs(l.Body) > maxGuardExprs {
+		return nil
+	}
+	eachComparison(l.Body, func(e *Expr) {
+		by := SubIndex(e.Args[1], e.Args[0])
+		if less == nil && !e.Uses(l.Var) && placesOnly(e) && by.Kind != KindConst &&
+			!slices.ContainsFunc(done, func(d *Expr) bool { return SameIndex(d, by) }) {
+			less = by
+		}
+	})
+	return less
+}
+
+// eachComparison visits those of places.
+func eachComparison(body []Stmt, visit func(*Expr)) {
+	k := Kernel{Body: body}
+	k.WalkExprs(func(e *Expr) {
+		if e.Kind == KindApply && e.Op == ir.Less && e.Args[0].DType == ir.I64 {
+			visit(e)
+		}
+	})
+}
+
+func nests(l *Loop) bool {
+	return slices.ContainsFunc(l.Body, func(s Stmt) bool { _, is := s.(*Loop); return is })
 }
 
 // flip is a comparison of a loop's variable: it has one value below at, and the other
@@ -68,7 +138,7 @@ type flip struct {
 func rangesOf(l *Loop) []Stmt {
 	flips := flipsOf(l)
 	cuts := cutsOf(l, flips)
-	if len(cuts) == 0 || len(cuts) >= maxRanges {
+	if len(cuts) == 0 && len(known(l, flips, nil, 0)) == 0 || len(cuts) >= maxRanges {
 		return []Stmt{l}
 	}
 	lo := l.Lo
@@ -85,7 +155,7 @@ func rangesOf(l *Loop) []Stmt {
 		if i < len(cuts) {
 			to = clamp(ir.Min, cuts[i], l.Hi)
 		}
-		part := partOf(l, known(flips, cuts, i))
+		part := partOf(l, known(l, flips, cuts, i), !runs(from, to))
 		part.Lo, part.Hi = from, to
 		exprs += countExprs(part.Body)
 		parts = append(parts, part)
@@ -94,6 +164,16 @@ func rangesOf(l *Loop) []Stmt {
 		return []Stmt{l}
 	}
 	return parts
+}
+
+// runs tells whether a loop is known to run.
+func runs(from, to *Expr) bool {
+	lo, ok := 0, true
+	if from != nil {
+		lo, ok = from.AsInt()
+	}
+	hi, ok2 := to.AsInt()
+	return ok && ok2 && lo < hi
 }
 
 // clamp is the greater or the less of a cut and an end of the loop.
@@ -107,25 +187,20 @@ func clamp(op ir.Op, cut, end *Expr) *Expr {
 
 // flipsOf finds the comparisons that flip once while l runs.
 func flipsOf(l *Loop) (all []flip) {
-	for _, s := range l.Body {
-		if _, nested := s.(*Loop); nested {
-			return nil
-		}
+	if nests(l) {
+		return nil
 	}
-	body := Kernel{Body: l.Body}
-	body.WalkExprs(func(e *Expr) {
-		if e.Kind != KindApply || e.Op != ir.Less || e.Args[0].DType != ir.I64 {
-			return
-		}
-		// base + stride*v < 0
-		base, by, ok := Affine(SubIndex(e.Args[0], e.Args[1]), l.Var)
+	eachComparison(l.Body, func(e *Expr) {
+		x, xv, ok := Affine(e.Args[0], l.Var)
+		y, yv, ok2 := Affine(e.Args[1], l.Var)
 		stride, constant := 0, false
-		if ok {
-			stride, constant = by.AsInt()
+		if ok && ok2 {
+			stride, constant = SubIndex(xv, yv).AsInt()
 		}
-		if !constant || stride == 0 || !placesOnly(base) {
+		if !constant || stride == 0 || !placesOnly(x) || !placesOnly(y) {
 			return
 		}
+		base := SubIndex(x, y) // base + stride*v < 0
 		if n, ok := base.AsInt(); ok {
 			at := floorDiv(int64(-n+stride-1), int64(stride)) // the least v that is not
 			if stride < 0 {
@@ -136,7 +211,7 @@ func flipsOf(l *Loop) (all []flip) {
 		}
 		switch stride {
 		case 1:
-			all = append(all, flip{e, SubIndex(Int(0), base), true})
+			all = append(all, flip{e, SubIndex(y, x), true})
 		case -1:
 			all = append(all, flip{e, AddIndex(base, Int(1)), false})
 		}
@@ -158,14 +233,10 @@ func cutsOf(l *Loop, flips []flip) (cuts []*Expr) {
 			others++
 		}
 	}
-	lo, loKnown := 0, true
-	if l.Lo != nil {
-		lo, loKnown = l.Lo.AsInt()
-	}
-	hi, hiKnown := l.Hi.AsInt()
+	lo, hi := l.ends()
 	slices.Sort(places)
 	for _, at := range slices.Compact(places) {
-		if (!loKnown || at > lo) && (!hiKnown || at < hi) {
+		if at > lo && at < hi {
 			cuts = append(cuts, Int(at))
 		}
 	}
@@ -175,21 +246,45 @@ func cutsOf(l *Loop, flips []flip) (cuts []*Expr) {
 	return cuts
 }
 
+// ends are l's, those of all integers where they are not known.
+func (l *Loop) ends() (lo, hi int) {
+	lo, hi = 0, math.MaxInt
+	if l.Lo != nil {
+		lo = math.MinInt
+		if n, ok := l.Lo.AsInt(); ok {
+			lo = n
+		}
+	}
+	if n, ok := l.Hi.AsInt(); ok {
+		hi = n
+	}
+	return lo, hi
+}
+
 // known is what comparisons are within the part in front of cut i, and behind the one
 // before.
-func known(flips []flip, cuts []*Expr, i int) map[*Expr]bool {
+func known(l *Loop, flips []flip, cuts []*Expr, i int) map[*Expr]bool {
 	is := map[*Expr]bool{}
+	lo, hi := l.ends()
 	for _, t := range flips {
-		if at := slices.IndexFunc(cuts, func(c *Expr) bool { return SameIndex(c, t.at) }); at >= 0 {
+		place, constant := t.at.AsInt()
+		at := slices.IndexFunc(cuts, func(c *Expr) bool { return SameIndex(c, t.at) })
+		switch {
+		case at >= 0:
 			is[t.compare] = t.below == (i <= at)
+		case constant && place >= hi:
+			is[t.compare] = t.below
+		case constant && place <= lo:
+			is[t.compare] = !t.below
 		}
 	}
 	return is
 }
 
 // partOf is a loop with l's body, of which some comparisons are known. Its variable and
-// its locals are its own.
-func partOf(l *Loop, is map[*Expr]bool) *Loop {
+// its locals are its own. If the part may be empty, loads that do not depend on the
+// variable keep their conditions, as they are done in front of the loop.
+func partOf(l *Loop, is map[*Expr]bool, mayBeEmpty bool) *Loop {
 	part := &Loop{Var: &Var{Name: l.Var.Name}, Range: Vector}
 	own := map[*Local]*Local{}
 	for _, s := range l.Body {
@@ -197,7 +292,19 @@ func partOf(l *Loop, is map[*Expr]bool) *Loop {
 			own[s.Local] = &Local{Name: s.Local.Name, DType: s.Local.DType}
 		}
 	}
-	body := Rewrite(l.Body, func(e *Expr) *Expr {
+	asIs := map[*Local]*Expr{} // what stands for a load until conditions are left out
+	body := l.Body
+	if mayBeEmpty {
+		body = Rewrite(body, func(e *Expr) *Expr {
+			if e.Kind != KindLoad || len(e.Args) == 1 || e.Args[0].Uses(l.Var) {
+				return e
+			}
+			stand := &Local{DType: e.DType}
+			asIs[stand] = e
+			return stand.Ref()
+		})
+	}
+	body = Rewrite(body, func(e *Expr) *Expr {
 		if truth, ok := is[e]; ok {
 			return constBool(truth)
 		}
@@ -206,6 +313,9 @@ func partOf(l *Loop, is map[*Expr]bool) *Loop {
 		}
 		return foldCondition(e)
 	})
+	if mayBeEmpty {
+		body = putBack(body, asIs)
+	}
 	for _, s := range substitute(body, map[*Var]*Expr{l.Var: part.Var.Ref()}) {
 		switch s := s.(type) {
 		case *Set:
@@ -221,6 +331,16 @@ func partOf(l *Loop, is map[*Expr]bool) *Loop {
 		}
 	}
 	return part
+}
+
+// putBack replaces what stands for loads by these, which may have others in their indices.
+func putBack(body []Stmt, asIs map[*Local]*Expr) []Stmt {
+	return Rewrite(body, func(e *Expr) *Expr {
+		if e.Kind != KindLocal || asIs[e.Local] == nil {
+			return e
+		}
+		return putBack([]Stmt{&Set{Value: asIs[e.Local]}}, asIs)[0].(*Set).Value
+	})
 }
 
 func constBool(b bool) *Expr {

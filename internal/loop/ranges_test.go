@@ -93,7 +93,76 @@ for global r < 8 {
 		{"always and never", `	for vector i < 8 {
 		p1[i] = where(i < 8, where(7 < i, f32(1), f32(2)), f32(3))
 	}
-`, ""},
+`, `	for vector i < 8 {
+		p1[i] = f32(2)
+	}
+`},
+		{"rows that are joined", `	for vector i < 64 {
+		p1[i] = where(r < 4, p0[i ? r < 4], p0[i + 1 ? and(3 < r, r < 8)])
+	}
+`, `	for serial once < min(max(4 - r, 0), 1) {
+		for vector i < 64 {
+			p1[i] = p0[i]
+		}
+	}
+	for serial once_2 < min(max(1 - (4 - r), 0), 1) {
+`},
+		{"values of rows, in loops that may not run", `	for vector i < 64 {
+		p1[i] = where(r < 4, p0[cast.i64(p0[r ? r < 4]) ? r < 4], p0[i + 1])
+	}
+`, `	for serial once < min(max(4 - r, 0), 1) {
+		for vector i < 64 {
+			%0 = r < 4
+			p1[i] = p0[cast.i64(p0[r ? %0]) ? %0]
+		}
+	}
+	for serial once_2 < min(max(1 - (4 - r), 0), 1) {
+		for vector i_2 < 64 {
+			p1[i_2] = p0[i_2 + 1]
+		}
+	}
+`},
+		{"a value of a row, in a part that runs", `	for vector i < 64 {
+		p1[i] = where(i < 9, p0[r ? i < 9], f32(0))
+	}
+`, `	for vector i < 9 {
+		p1[i] = p0[r]
+	}
+`},
+		{"a value of a row, in a part that may be empty", `	for vector i < 64 {
+		p1[i] = where(i < size(n), p0[r ? i < size(n)], f32(0))
+	}
+`, `	for vector i < min(size(n), 64) {
+		p1[i] = p0[r ? i < size(n)]
+	}
+`},
+		{"a row of a padded image", `	for vector i < 34 {
+		p1[i] = where(and(and(-1 < r + -1, r + -1 < 6), and(0 < i, i < 33)), p0[i + -1 ? and(and(-1 < r + -1, r + -1 < 6), and(0 < i, i < 33))], f32(0))
+	}
+`, `	for serial once < min(max(r, 0), 1) {
+		for serial once_2 < min(max(6 - (r + -1), 0), 1) {
+			for vector i < 1 {
+				p1[i] = f32(0)
+			}
+			for vector i_2 = 1 to 33 {
+				p1[i_2] = p0[i_2 + -1]
+			}
+			for vector i_3 = 33 to 34 {
+				p1[i_3] = f32(0)
+			}
+		}
+		for serial once_3 < min(max(1 - (6 - (r + -1)), 0), 1) {
+			for vector i_4 < 34 {
+				p1[i_4] = f32(0)
+			}
+		}
+	}
+	for serial once_4 < min(max(1 - r, 0), 1) {
+		for vector i_5 < 34 {
+			p1[i_5] = f32(0)
+		}
+	}
+`},
 		{"places whose order is not known", `	for vector i < 64 {
 		p1[i] = where(i < size(n), where(i < size(m), f32(1), f32(2)), f32(3))
 	}

@@ -47,7 +47,7 @@ func newForm(k *loop.Kernel) form {
 
 // loops compiles a kernel of loops.
 func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
-	k = loop.SplitRanges(loop.MoveBits(k))
+	k = loop.SplitRanges(loop.TurnShort(loop.MoveBits(k)))
 	lk := &loopKernel{work: k, slab: c.slab, plain: newForm(k)}
 	if c.machine {
 		err := c.emit(lk)
@@ -312,7 +312,11 @@ func cost(body []loop.Stmt, w weights, env ir.Env) int {
 func extent(l *loop.Loop, env ir.Env) (int, bool) {
 	hi := l.Hi
 	if l.Lo == nil {
-		return size(hi, env)
+		n, ok := size(hi, env)
+		if !ok && isApply(hi, ir.Min) {
+			n, ok = size(hi.Args[1], env) // at most, as a loop that runs once or not
+		}
+		return n, ok
 	}
 	if lo, ok := size(l.Lo, env); ok {
 		n, ok := size(hi, env)

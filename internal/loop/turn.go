@@ -1,0 +1,104 @@
+package loop
+
+// Limits of what TurnShort turns: lanes of the inner loop, iterations of the outer one
+// that are known, and its iterations that a Global loop takes at once.
+const (
+	shortLanes = 4
+	leastTurns = 16
+	turnBlock  = 1024
+)
+
+// TurnShort gives the lanes of Vector loops that are very short to the loop around them,
+// which does what each lane did: a stack of two rows along a new last axis, for example,
+// fills two lanes at a time. A kernel that accumulates stays as it is.
+func TurnShort(k *Kernel) *Kernel {
+	if accumulates(k.Body) {
+		return k
+	}
+	body, found := turnShort(k.Body)
+	if !found {
+		return k
+	}
+	return Share(&Kernel{Name: k.Name, Params: k.Params, Slots: k.Slots, Body: body})
+}
+
+func turnShort(body []Stmt) (all []Stmt, found bool) {
+	for _, s := range body {
+		l, ok := s.(*Loop)
+		if !ok {
+			all = append(all, s)
+			continue
+		}
+		if turned := turn(l); turned != nil {
+			all, found = append(all, turned...), true
+			continue
+		}
+		inside, more := turnShort(l.Body)
+		all, found = append(all, &Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: l.Range, Body: inside}), found || more
+	}
+	return all, found
+}
+
+// turn is an outer loop with lanes of its own; nil if it stays.
+func turn(outer *Loop) []Stmt {
+	if outer.Lo != nil || outer.Range == Vector || outer.Range == Item || len(outer.Body) != 1 {
+		return nil
+	}
+	inner, ok := outer.Body[0].(*Loop)
+	if !ok || inner.Range != Vector || inner.Lo != nil || nests(inner) {
+		return nil
+	}
+	lanes, known := inner.Hi.AsInt()
+	if turns, ok := outer.Hi.AsInt(); !known || lanes > shortLanes || ok && turns < leastTurns {
+		return nil
+	}
+	if outer.Range != Global && !independent(outer, inner, lanes) {
+		return nil
+	}
+	l := &Loop{Var: outer.Var, Hi: outer.Hi, Range: Vector}
+	for lane := range lanes {
+		l.Body = append(l.Body, atLane(inner, lane)...)
+	}
+	if outer.Range == Global {
+		return Split(l, &Var{Name: outer.Var.Name + "b"}, turnBlock)
+	}
+	return []Stmt{l}
+}
+
+// atLane is the body of a loop for one value of its variable.
+func atLane(l *Loop, lane int) []Stmt {
+	is := map[*Expr]bool{}
+	eachComparison(l.Body, func(e *Expr) {
+		at := Substitute(SubIndex(e.Args[0], e.Args[1]), map[*Var]*Expr{l.Var: Int(lane)})
+		if n, ok := Fold(at).AsInt(); ok {
+			is[e] = n < 0
+		}
+	})
+	part := partOf(l, is, false)
+	return Rewrite(substitute(part.Body, map[*Var]*Expr{part.Var: Int(lane)}), func(e *Expr) *Expr { return foldOne(e, nil) })
+}
+
+// independent tells whether iterations of a serial loop around a Vector loop write
+// elements of their own, which none of them reads.
+func independent(outer, inner *Loop, lanes int) bool {
+	ok := true
+	stored := map[int]bool{}
+	walkStores(inner.Body, func(s *Store) {
+		rest, far, affine := Affine(s.Index, outer.Var)
+		near := Int(0)
+		if affine {
+			_, near, affine = Affine(rest, inner.Var)
+		}
+		if !affine {
+			ok = false
+			return
+		}
+		f, known := far.AsInt()
+		n, known2 := near.AsInt()
+		ok = ok && known && known2 && max(f, -f) > (lanes-1)*max(n, -n) && !stored[s.Param]
+		stored[s.Param] = true
+	})
+	body := Kernel{Body: inner.Body}
+	body.WalkExprs(func(e *Expr) { ok = ok && (e.Kind != KindLoad || !stored[e.Param]) })
+	return ok
+}
