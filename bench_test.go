@@ -90,6 +90,8 @@ func BenchmarkOperators(b *testing.B) {
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
 		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
 		{"channels last", x.Permute(0, 2, 3, 1), image},
+		{"join", Concat(0, rows, rows), inputs{"x": numbers(512, 100)}},
+		{"stack", Stack(2, rows, rows), inputs{"x": numbers(512, 100)}},
 		{"every second", x.Slice(Range{}, Range{}, Range{}, Range{Step: 2}).Square(), image},
 		{"maxpool", MaxPool(x, PoolOptions{Kernel: []int{2, 2}}), image},
 		{"avgpool", AvgPool(x, PoolOptions{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}}), image},

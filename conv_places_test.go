@@ -1,8 +1,10 @@
 package sinter_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter"
@@ -119,5 +121,42 @@ func TestConvWindows(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestConvBits: what a convolution gives for a place does not depend on the others of its
+// image, nor on how the image lies or on what of its size is known: sums have one order.
+func TestConvBits(t *testing.T) {
+	const channels, side = 6, 8
+	ctx := sinter.WithDevice(context.Background(), openCPU(t, sinter.CPUOptions{}))
+	w := sinter.Of(sines(5*channels*9, 0.7), 5, channels, 3, 3)
+	values := func(x tensor) []float32 {
+		v, err := sinter.Values[float32](ctx, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	x := sinter.Of(sines(2*channels*side*side, 1.3), 2, channels, side, side)
+	conv := func(x tensor) tensor { return sinter.Conv(x, w, sinter.ConvOptions{}) }
+	inner := sinter.Range{Stop: side - 3} // places of an image that is cut, too
+	whole := values(conv(x).Slice(sinter.Range{}, sinter.Range{}, inner, inner))
+	cut := sinter.Range{Stop: side - 1}
+	last := sinter.Of(values(x.Permute(0, 2, 3, 1)), 2, side, side, channels)
+	h := sinter.Sym("h", 7, 40)
+	symbolic := sinter.Input("x", sinter.F32, sinter.N(2), sinter.N(channels), h, h)
+	p := compile(t, sinter.Capture(conv(symbolic).Slice(sinter.Range{}, sinter.Range{}, sinter.Range{Stop: 5}, sinter.Range{Stop: 5})), nil)
+	run, err := p.Run(ctx, map[string]tensor{"x": x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string][]float32{
+		"cut":           values(conv(x.Slice(sinter.Range{}, sinter.Range{}, cut, cut))),
+		"channels last": values(conv(last.Permute(0, 3, 1, 2)).Slice(sinter.Range{}, sinter.Range{}, inner, inner)),
+		"a symbol":      values(run[0]),
+	} {
+		if !slices.Equal(got, whole) {
+			t.Errorf("%s: other bits", name)
+		}
 	}
 }

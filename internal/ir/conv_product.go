@@ -90,7 +90,7 @@ func ConvAsProduct(b *Builder, n, x, w *Node, windows Windows) (*Node, error) {
 	switch {
 	case n.Attr.Conv.Groups > 1:
 		return d.convInGroups(n, x, w), d.err
-	case windows == WindowsAsColumns && !channelsLast(x) && fillColumns(n):
+	case windows == WindowsAsColumns && !channelsLast(x) && fillColumns(n) && !rowsInRuns(n.Attr.Conv, x, w):
 		return d.convOfImages(n, x, w), d.err
 	}
 	inPlace := windows != WindowsCopied
@@ -166,16 +166,30 @@ func padded(a *ConvAttr) bool {
 	return slices.ContainsFunc(slices.Concat(a.Before, a.After), func(n int) bool { return n != 0 })
 }
 
-// convOfImages is a product of w, as it lies, with the windows of each image: its
-// results lie as those of a convolution do.
+// convOfImages is a product of w with the windows of each image: its results lie as
+// those of a convolution do. Terms are in the order that ConvRows has, the window's
+// places first, then the channels, so that sums are the same.
 func (d *definer) convOfImages(n, x, w *Node) *Node {
 	if !padded(n.Attr.Conv) { // what is padded is copied
-		x = d.inOrder(x)
+		x = d.copied(x)
 	}
 	windows := d.imageWindows(n.Attr.Conv, x, w)
+	spatial := len(x.Shape) - 2
+	toTerms, toRows := []int{0}, []int{0}
+	for i := range spatial {
+		toTerms, toRows = append(toTerms, i+2), append(toRows, i+2)
+	}
+	toTerms, toRows = append(toTerms, 1), append(toRows, 1)
+	for i := range spatial {
+		toTerms = append(toTerms, spatial+2+i)
+	}
 	images, outputs, terms := x.Shape[0], w.Shape[0], w.Shape[1:].Numel()
-	columns := d.reshape(windows, Shape{images, terms, n.Shape[2:].Numel()})
-	rows := d.reshape(d.inOrder(w), Shape{N(1), outputs, terms})
+	columns := d.reshape(d.add(Permute, Attr{Axes: toTerms}, windows), Shape{images, terms, n.Shape[2:].Numel()})
+	rows := w
+	if !w.Shape[1].IsConst(1) && !w.Shape[2:].Numel().IsConst(1) {
+		rows = d.add(Permute, Attr{Axes: toRows}, w)
+	}
+	rows = d.reshape(d.copied(rows), Shape{N(1), outputs, terms})
 	rows = d.add(Expand, Attr{Shape: Shape{images, outputs, terms}}, rows)
 	return d.reshape(d.add(MatMul, Attr{}, rows, columns), n.Shape)
 }
@@ -212,8 +226,8 @@ const (
 	minInPlace   = 1 << 22
 )
 
-// inOrder is x, copied if it is a view whose elements lie in another order.
-func (d *definer) inOrder(x *Node) *Node {
+// copied is x, in memory of its own if it is a view of what lies in another order.
+func (d *definer) copied(x *Node) *Node {
 	of := x
 	for of.Op == Reshape {
 		of = of.In[0]
@@ -224,19 +238,27 @@ func (d *definer) inOrder(x *Node) *Node {
 	return x
 }
 
-// minColumns is how many places of an image make up for the columns that a product
-// computes for none, as it takes panels of 16.
-const minColumns = 32
-
-// fillColumns tells whether the places of n's images are enough to be columns.
+// fillColumns tells whether the places of n's images fill panels of 16 columns but for a
+// ninth: a product computes all of a panel, and no image shares one with the next.
 func fillColumns(n *Node) bool {
+	const panel, many = 16, 128
 	least, most := n.Shape[2:].Numel().Bounds()
-	return least >= minColumns || least == most && least%16 == 0
+	return least >= many || least == most && 9*least >= 8*((least+panel-1)/panel*panel)
+}
+
+// rowsInRuns tells whether places lie apart, so that columns are packed number by number,
+// where windows have long runs as rows.
+func rowsInRuns(a *ConvAttr, x, w *Node) bool {
+	return a.Stride[len(a.Stride)-1] > 1 && windowRun(a, x, w) >= minWindowRun
 }
 
 // channelsLast tells whether x's channels lie side by side, and its places do not, as
-// those of an image that is turned for a convolution.
+// those of an image that is turned for a convolution, and of what is computed from it
+// element by element.
 func channelsLast(x *Node) bool {
+	for x.Op.Pointwise() && len(x.In) > 0 {
+		x = x.In[0]
+	}
 	return x.Op == Permute && x.Attr.Axes[1] == len(x.Shape)-1
 }
 

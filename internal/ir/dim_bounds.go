@@ -32,47 +32,82 @@ func (d Dim) Bounds() (lo, hi int64) {
 
 // corners is Bounds where terms have symbols in common, as those of n*(h-2) have: each
 // may be least where another is not. What is linear in each symbol is least and greatest
-// where all are at one of their ends. It is for few symbols, and sums that do not
-// saturate.
+// where all are at one of their ends; one of them may be squared, as the side of a square
+// image is, and has its extreme between its ends as well. It is for few symbols, and sums
+// that do not saturate.
 func (d Dim) corners() (lo, hi int64, ok bool) {
-	const most = 4
-	var symbols []Symbol
-	common := false
-	for _, t := range d.terms {
-		for i, s := range t.vars {
-			if i > 0 && t.vars[i-1].Name == s.Name {
-				return 0, 0, false // a power
-			}
-			if slices.ContainsFunc(symbols, func(o Symbol) bool { return o.Name == s.Name }) {
-				common = true
-			} else if symbols = append(symbols, s); len(symbols) > most {
-				return 0, 0, false
-			}
-		}
-	}
-	if !common {
+	linear, squared, ok := d.shared()
+	if !ok {
 		return 0, 0, false
 	}
-	for corner := range 1 << len(symbols) {
-		sum := d.c
+	first := true
+	for corner := range 1 << len(linear) {
+		by := [3]int64{d.c} // coefficients of the powers of squared
 		for _, t := range d.terms {
-			p := t.coef
+			p, power := t.coef, 0
 			for _, s := range t.vars {
-				i := slices.IndexFunc(symbols, func(o Symbol) bool { return o.Name == s.Name })
+				if s.Name == squared.Name {
+					power++
+					continue
+				}
+				i := slices.IndexFunc(linear, func(o Symbol) bool { return o.Name == s.Name })
 				end := s.Min
 				if corner>>i&1 != 0 {
 					end = s.Max
 				}
 				p = mulSat(p, end)
 			}
-			if sum = addSat(sum, p); infinite(p) || infinite(sum) {
+			by[power] = addSat(by[power], p)
+		}
+		for _, at := range turns(by, squared) {
+			v := addSat(addSat(by[0], mulSat(by[1], at)), mulSat(mulSat(by[2], at), at))
+			if slices.ContainsFunc(by[:], infinite) || infinite(v) || infinite(mulSat(by[2], mulSat(at, at))) {
 				return 0, 0, false
 			}
+			if first {
+				lo, hi, first = v, v, false
+			}
+			lo, hi = min(lo, v), max(hi, v)
 		}
-		if corner == 0 {
-			lo, hi = sum, sum
-		}
-		lo, hi = min(lo, sum), max(hi, sum)
 	}
 	return lo, hi, true
+}
+
+// shared lists the symbols of d, one of which may be squared, if terms have some in
+// common and there are few.
+func (d Dim) shared() (linear []Symbol, squared Symbol, ok bool) {
+	const most = 4
+	common := false
+	for _, t := range d.terms {
+		for i, s := range t.vars {
+			if i > 0 && t.vars[i-1].Name == s.Name {
+				if squared.Name != "" && squared.Name != s.Name || i > 1 && t.vars[i-2].Name == s.Name {
+					return nil, squared, false
+				}
+				squared, common = s, true
+			} else if slices.ContainsFunc(linear, func(o Symbol) bool { return o.Name == s.Name }) {
+				common = true
+			} else if linear = append(linear, s); len(linear) > most {
+				return nil, squared, false
+			}
+		}
+	}
+	linear = slices.DeleteFunc(linear, func(s Symbol) bool { return s.Name == squared.Name })
+	return linear, squared, common
+}
+
+// turns are where a polynomial in s, of coefficients by power, may be least or greatest:
+// at the ends, and on both sides of where it turns.
+func turns(by [3]int64, s Symbol) []int64 {
+	at := []int64{s.Min, s.Max}
+	if by[2] == 0 || infinite(by[1]) || infinite(mulSat(2, by[2])) {
+		return at
+	}
+	top := -by[1] / (2 * by[2])
+	for _, v := range []int64{top - 1, top, top + 1} {
+		if v > s.Min && v < s.Max {
+			at = append(at, v)
+		}
+	}
+	return at
 }

@@ -189,13 +189,18 @@ func TestBoundsOfCommonSymbols(t *testing.T) {
 		{n.Mul(N(5).Sub(side)), -32, 16},
 		{n.Mul(side).Sub(side), -9, 63},
 		{n.Mul(side.Plus(-2)).Plus(3).Add(Sym("m", 1, 2)), 4, 61},
+		{side.Plus(-5).Mul(side.Plus(-5)), 0, 16}, // turns between the ends
+		{side.Plus(-3).Mul(side.Plus(-8)), -6, 6}, // beside a half
+		{N(7).Sub(side.Plus(-5).Mul(side.Plus(-5))), -9, 7},
+		{n.Mul(side.Plus(-2).Mul(side.Plus(-2))), 0, 392},
+		{n.Mul(side.Plus(-2)).Mul(side.Plus(-4)), -8, 280},
 	} {
 		if lo, hi := c.d.Bounds(); lo != c.lo || hi != c.hi {
 			t.Errorf("%v is %d to %d, want %d to %d", c.d, lo, hi, c.lo, c.hi)
 		}
 	}
 	// Where corners do not tell, bounds are those of the terms apart.
-	if lo, hi := side.Mul(side).Sub(side).Bounds(); lo != 0 || hi != 78 {
-		t.Errorf("a power: %d to %d", lo, hi)
+	if lo, hi := side.Mul(side).Mul(side).Sub(side).Bounds(); lo != 18 || hi != 726 {
+		t.Errorf("a third power: %d to %d", lo, hi)
 	}
 }

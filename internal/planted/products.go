@@ -607,8 +607,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "tables-grow-evenly-over-remainders", File: "internal/loop/values.go",
-		Old:     "return c, ok && c > 0 && x.Kind == KindVar",
-		New:     "return 0, ok && c > 0 && x.Kind == KindVar",
+		Old:     "return int(c), x.Kind == KindVar && x.Var == f.v",
+		New:     "return 0, x.Kind == KindVar && x.Var == f.v",
 		Package: "internal/loop", Run: "TestValues",
 	},
 	{
@@ -622,5 +622,11 @@ var productDefects = []Defect{
 		Old:     "if !padded(n.Attr.Conv) { //",
 		New:     "if n.Attr.Conv == nil { //",
 		Package: "internal/rewrite", Run: "TestLowerConv",
+	},
+	{
+		Name: "windows-of-images-in-another-order", File: "internal/ir/conv_product.go",
+		Old:     "if !w.Shape[1].IsConst(1) && !w.Shape[2:].Numel().IsConst(1) {",
+		New:     "if w.Shape[1].IsConst(1) && !w.Shape[2:].Numel().IsConst(1) {",
+		Package: ".", Run: "TestConvWindows",
 	},
 }

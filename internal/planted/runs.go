@@ -151,6 +151,30 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestSplitRangesText",
 	},
 	{
+		Name: "guards-let-loads-go-ahead", File: "internal/loop/ranges.go",
+		Old:     "part := partOf(l, is, true)",
+		New:     "part := partOf(l, is, false)",
+		Package: "internal/loop", Run: "TestSplitRangesText",
+	},
+	{
+		Name: "guards-deny-what-they-say", File: "internal/loop/ranges.go",
+		Old:     "by = SubIndex(Int(1), less)",
+		New:     "by = SubIndex(Int(0), less)",
+		Package: "internal/loop", Run: "TestSplitRanges",
+	},
+	{
+		Name: "turned-rows-overlap", File: "internal/loop/turn.go",
+		Old:     "max(f, -f) > (lanes-1)*max(n, -n) &&",
+		New:     "max(f, -f) > 0 &&",
+		Package: "internal/loop", Run: "TestTurnShortText",
+	},
+	{
+		Name: "turned-lanes-all-first", File: "internal/loop/turn.go",
+		Old:     "map[*Var]*Expr{part.Var: Int(lane)}",
+		New:     "map[*Var]*Expr{part.Var: Int(0 * lane)}",
+		Package: "internal/loop", Run: "TestTurnShortText",
+	},
+	{
 		Name: "stagger-leaves-the-block", File: "internal/loop/stagger.go",
 		Old:     "row = Apply(ir.Max, ir.I64, row, lo)",
 		New:     "row = Apply(ir.Max, ir.I64, row, Int(0))",

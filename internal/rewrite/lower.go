@@ -28,6 +28,9 @@ func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.
 			if n.DType.Compute() != ir.F32 || precision == ir.I8 {
 				read = ir.WindowsCopied // bytes are found row by row, so rows have to be there
 			}
+			if read == ir.WindowsAsColumns && turnsResult(g, n) {
+				read = ir.WindowsAsRows
+			}
 			return lowerConv(b, n, in, products, read, narrowOf(precision))
 		}
 		defs, err := ir.Define(b, n, in)
@@ -41,6 +44,35 @@ func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.
 		return g, err
 	}
 	return low, nil
+}
+
+// turnsResult tells whether all that needs n, but for work element by element, has
+// channels last: rows give them so.
+func turnsResult(g *ir.Graph, n *ir.Node) bool {
+	same := map[*ir.Node]bool{n: true} // n, and what is computed from its elements
+	turned := false
+	for _, u := range g.Nodes[n.ID+1:] {
+		for _, in := range u.In {
+			switch {
+			case !same[in]:
+			case u.Op.Pointwise() || u.Op == ir.Reshape && keepsChannels(in, u):
+				same[u] = true
+			case u.Op == ir.Permute && u.Attr.Axes[len(u.Shape)-1] == 1:
+				turned = true
+			default:
+				return false
+			}
+		}
+	}
+	for _, o := range g.Outputs {
+		turned = turned && !same[o]
+	}
+	return turned
+}
+
+// keepsChannels tells whether a reshape leaves the first two axes as they are.
+func keepsChannels(from, to *ir.Node) bool {
+	return len(to.Shape) > 2 && from.Shape[0].Equal(to.Shape[0]) && from.Shape[1].Equal(to.Shape[1])
 }
 
 // lowerConv replaces a convolution by a product, if there are products and that

@@ -27,6 +27,10 @@ func TestLowerConv(t *testing.T) {
 		unpadded        bool
 		turned          []int // axes of the image
 		turnedKernel    bool
+		turnedResult    []int
+		stride          int
+		computed        bool // element by element, from what lies so
+		images          bool // a product has a matrix for each image
 	}{
 		{name: "one group", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2},
 		{name: "no kernel for products", side: 8, channels: 4, groups: 1, outputs: 6},
@@ -47,14 +51,22 @@ func TestLowerConv(t *testing.T) {
 		{name: "f64", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, dtype: ir.F64},
 		{name: "bytes", side: 56, channels: 64, groups: 1, outputs: 6, products: true, wants: true, copies: 2, packs: true, precision: ir.I8},
 		{name: "packed in groups", side: 90, channels: 64, groups: 2, outputs: 8, products: true, wants: true, copies: 2, packs: true},
-		// Columns need neither many channels nor large images.
-		{name: "columns", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true},
-		{name: "columns of a kernel that is turned", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turnedKernel: true},
-		{name: "columns without padding", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 0, columns: true, unpadded: true},
-		{name: "columns of a turned image without padding", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, unpadded: true, turned: []int{0, 1, 3, 2}},
+		// Columns need neither many channels nor large images. The kernel is turned, so
+		// that terms are in the order of rows.
+		{name: "columns", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, images: true},
+		{name: "columns of a kernel that is turned", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turnedKernel: true, images: true},
+		{name: "columns of one channel", side: 8, channels: 1, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, images: true},
+		{name: "columns without padding", side: 10, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, unpadded: true, images: true},
+		{name: "columns of a turned image without padding", side: 10, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, unpadded: true, turned: []int{0, 1, 3, 2}, images: true},
 		{name: "channels last", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turned: []int{0, 3, 1, 2}},
-		{name: "few places", side: 5, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true},
-		{name: "places that fill a panel", side: 4, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true},
+		{name: "computed from channels last", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turned: []int{0, 3, 1, 2}, computed: true},
+		{name: "for channels last", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turnedResult: []int{0, 2, 3, 1}},
+		{name: "for another order", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, turnedResult: []int{1, 0, 2, 3}, images: true},
+		{name: "strides and few channels", side: 16, channels: 21, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, stride: 2, images: true},
+		{name: "strides and many channels", side: 16, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, stride: 2},
+		{name: "few places", side: 7, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true},
+		{name: "many places", side: 13, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, images: true},
+		{name: "places that fill a panel", side: 4, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, images: true},
 		{name: "columns of bf16", side: 8, channels: 4, groups: 1, outputs: 6, products: true, wants: true, copies: 2, columns: true, dtype: ir.BF16},
 		{name: "columns of bf16, packed rows", side: 90, channels: 22, groups: 1, outputs: 6, products: true, wants: true, copies: 1, columns: true, dtype: ir.BF16},
 		{name: "columns in bf16", side: 90, channels: 22, groups: 1, outputs: 22, products: true, wants: true, copies: 1, columns: true, precision: ir.BF16},
@@ -80,6 +92,9 @@ func TestLowerConv(t *testing.T) {
 			}
 			dilation := max(c.dilation, 1)
 			a := &ir.ConvAttr{Stride: []int{1, 1}, Dilation: []int{dilation, dilation}, Before: []int{1, 1}, After: []int{1, 1}, Groups: c.groups}
+			if c.stride > 0 {
+				a.Stride = []int{c.stride, c.stride}
+			}
 			if c.unpadded {
 				a.Before, a.After = []int{0, 0}, []int{0, 0}
 			}
@@ -99,6 +114,12 @@ func TestLowerConv(t *testing.T) {
 				}
 				x = turned(leaf("turned", lies...), c.turned)
 			}
+			if c.computed {
+				var err error
+				if x, err = b.Add(ir.Exp, ir.Attr{}, x); err != nil {
+					t.Fatal(err)
+				}
+			}
 			w := leaf("w", c.outputs, c.channels/c.groups, 3, 3)
 			if c.turnedKernel {
 				w = turned(leaf("kernel", c.channels, c.outputs, 3, 3), []int{1, 0, 2, 3})
@@ -106,6 +127,12 @@ func TestLowerConv(t *testing.T) {
 			y, err := b.Add(ir.Conv, ir.Attr{Conv: a}, x, w)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.turnedResult != nil {
+				if y, err = b.Add(ir.Neg, ir.Attr{}, y); err != nil {
+					t.Fatal(err)
+				}
+				y = turned(y, c.turnedResult)
 			}
 			windows := ir.WindowsCopied
 			switch {
@@ -129,6 +156,9 @@ func TestLowerConv(t *testing.T) {
 				switch n.Op {
 				case ir.MatMul:
 					products++
+					if images := len(n.Shape) == 3 && n.Shape[0].IsConst(3); images != c.images {
+						t.Errorf("a product of %v", n.Shape)
+					}
 				case ir.Contiguous:
 					copies++
 				}

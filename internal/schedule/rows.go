@@ -17,8 +17,8 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 		reduced[a] = true
 	}
 	kept, rowIdx := b.axes("r", g.full, func(a int) bool { return !reduced[a] })
-	lanesOutside := len(kept) > 0 && (!reduced[lastAxis(g.full)] || shortRows(g.full, reduced))
 	r := &rowBuilder{builder: b, g: g, rowIdx: rowIdx, inner: loop.Vector}
+	lanesOutside := len(kept) > 0 && (!reduced[lastAxis(g.full)] || r.shortRows(reduced))
 	if lanesOutside {
 		r.inner = loop.Serial
 	}
@@ -36,24 +36,30 @@ const (
 	shortRow  = 32
 )
 
-// shortRows tells whether rows of a group, whose last axis is reduced, are so short, and
-// as many of them side by side as one has elements.
-func shortRows(full ir.Shape, reduced map[int]bool) bool {
-	if n, ok := full[lastAxis(full)].Const(); !ok || n > shortAxis {
-		return false
-	}
-	row, beside := 1, int64(0)
-	for a, d := range full {
+// shortRows tells whether rows, whose last axis is reduced, are so short. It does not
+// look at other axes, which must not change the order of a sum. Results of whole rows
+// would be written where they lie apart, which bools alone are worth, and what is dear
+// is computed once where rows are kept beside the kernel.
+func (r *rowBuilder) shortRows(reduced map[int]bool) bool {
+	row := 1
+	for a, d := range r.g.full {
 		if reduced[a] {
 			n, ok := d.Const()
 			if row *= n; !ok || row > shortRow {
 				return false
 			}
-		} else if !d.IsConst(1) {
-			beside, _ = d.Bounds()
 		}
 	}
-	return beside >= int64(row)
+	if n, _ := r.g.full[lastAxis(r.g.full)].Const(); n > shortAxis {
+		return false
+	}
+	for _, m := range r.g.members {
+		if m.Op.Class() != ir.ClassReduce && m.DType != ir.Bool && !m.Shape.Equal(r.g.rowShape()) {
+			return false
+		}
+	}
+	r.level = r.levels()
+	return len(r.heldInScratch()) == 0
 }
 
 // overKept runs body for every index of the kept axes, the last of which is

@@ -123,6 +123,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
+	cut.dear = s.places != nil
 	cut.whole = !cut.parts && (s.kernel.finish == nil || s.kernel.handsOver())
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }

@@ -21,26 +21,29 @@ func columnsOf(g *template.Gemm, f template.Format) *template.Separate {
 
 // places are those of a template.Separate's rows and columns in a run, in bytes from its
 // base.
-type places struct{ rows, cols []int }
+type places struct {
+	rows []int
+	cols loop.Values
+}
 
 func (k *gemmKernel) places(env ir.Env, rows, cols int) (*places, error) {
-	g := k.work
-	o := &places{}
-	for _, t := range []struct {
-		to *[]int
-		e  *loop.Expr
-		v  *loop.Var
-		n  int
-	}{{&o.rows, k.columns.Row, g.Inner, rows}, {&o.cols, k.columns.Col, g.Col, cols}} {
-		all, err := loop.Values(t.e, t.v, t.n, env)
-		if err != nil {
-			return nil, err
-		}
-		for i := range all {
-			all[i] *= 4
-		}
-		*t.to = all
+	const size = 4
+	byRow, err := loop.ValuesOf(k.columns.Row, k.work.Inner, rows, env)
+	if err != nil {
+		return nil, err
 	}
+	byCol, err := loop.ValuesOf(k.columns.Col, k.work.Col, cols, env)
+	if err != nil {
+		return nil, err
+	}
+	o := &places{rows: make([]int, rows), cols: *byCol}
+	for i := range o.rows {
+		o.rows[i] = size * byRow.At(i)
+	}
+	for i := range o.cols.Begins {
+		o.cols.Begins[i] *= size
+	}
+	o.cols.Step *= size
 	return o, nil
 }
 
@@ -50,24 +53,18 @@ func (o *places) pack(from, to unsafe.Pointer, panel, k0, k1, col0, col1 int) {
 	const width = x86.PackedCols
 	rows := o.rows[min(k0, len(o.rows)):min(k1, len(o.rows))]
 	for first := col0; first < col1; first += width {
-		cols := o.cols[first:min(first+width, col1)]
-		for j := 0; j < len(cols); {
-			n, apart := 1, 4
-			if j+1 < len(cols) {
-				apart = cols[j+1] - cols[j]
-			}
-			for j+n < len(cols) && cols[j+n] == cols[j]+n*apart {
-				n++
-			}
-			if apart != 4 {
-				copyApart(unsafe.Add(to, 4*j), unsafe.Add(from, cols[j]), rows, n, apart)
-				j += n
+		end := min(first+width, col1)
+		for col := first; col < end; {
+			n := min(end-col, o.cols.Length-col%o.cols.Length) // of a run
+			if o.cols.Step != 4 && n > 1 {
+				copyApart(unsafe.Add(to, 4*(col-first)), unsafe.Add(from, o.cols.At(col)), rows, n, o.cols.Step)
+				col += n
 				continue
 			}
 			for _, part := range []int{16, 8, 4, 2, 1} {
 				if n&part != 0 {
-					copySideBySide(unsafe.Add(to, 4*j), unsafe.Add(from, cols[j]), rows, part)
-					j += part
+					copySideBySide(unsafe.Add(to, 4*(col-first)), unsafe.Add(from, o.cols.At(col)), rows, part)
+					col += part
 				}
 			}
 		}

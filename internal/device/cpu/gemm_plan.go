@@ -44,6 +44,7 @@ type kCut struct {
 	wide  int  // panels of B to a block at most
 	whole bool // up to wholePanels, where k is one block: no row panel of results is wanted again
 	parts bool // operands are split
+	dear  bool // B is packed number by number, so hardly ever twice
 }
 
 // Blocks of products by AMX and of those in thirds are so short that the rows of a
@@ -153,8 +154,11 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		if p.parts && p.tasks() >= workers && (rows < minRows || ownB && !p.keepable()) {
 			return
 		}
+		if p.dear && ownB && cols == 0 && p.tasks() >= workers {
+			return
+		}
 		switch {
-		case rows >= minRows:
+		case rows >= minRows && !(p.dear && ownB && cols > 0):
 			p.rowParts *= 2
 		case cols > 0:
 			p.cParts *= 2
