@@ -165,7 +165,7 @@ var runDefects = []Defect{
 	{
 		Name: "turned-rows-overlap", File: "internal/loop/turn.go",
 		Old:     "max(f, -f) > (lanes-1)*max(n, -n) &&",
-		New:     "max(f, -f) > 0 &&",
+		New:     "max(f, -f) > 0*max(n, -n) &&",
 		Package: "internal/loop", Run: "TestTurnShortText",
 	},
 	{

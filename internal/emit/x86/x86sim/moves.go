@@ -240,3 +240,21 @@ func signs(size int) func(m *machine, in *instr) {
 		m.r[in.reg] = r
 	}
 }
+
+// insertPS puts a lane of the third operand, the only one of memory, into the second, and
+// clears those that the immediate names.
+func insertPS(m *machine, in *instr) {
+	from := 0
+	if !in.memory {
+		from = int(in.imm) >> 6 & 3
+	}
+	source := m.part(in, 4)
+	x := vec{m.v[in.vvvv][0], m.v[in.vvvv][1]}
+	x.u32()[in.imm>>4&3] = source.u32()[from]
+	for i := range 4 {
+		if in.imm>>i&1 != 0 {
+			x.u32()[i] = 0
+		}
+	}
+	m.v[in.reg] = x
+}

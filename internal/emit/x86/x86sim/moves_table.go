@@ -102,6 +102,7 @@ var moveRows = slices.Concat(
 		{name: "vextracti32x4", text: "EVEX.66.0F3A.W0 39 ib", memory: 16, do: extract(16, 4)},
 		{name: "vextractf64x4", text: "EVEX.66.0F3A.W1 1B ib", memory: 32, do: extract(32, 8)},
 		{name: "vextracti64x4", text: "EVEX.66.0F3A.W1 3B ib", memory: 32, do: extract(32, 8)},
+		{name: "vinsertps", text: "VEX|EVEX.66.0F3A.W0 21 ib", memory: 4, do: insertPS},
 		{name: "vextractps", text: "VEX|EVEX.66.0F3A 17 ib", memory: 4, do: extractGP(4)},
 		{name: "vpextrb", text: "VEX|EVEX.66.0F3A 14 ib", memory: 1, do: extractGP(1)},
 		{name: "vpextrd", text: "VEX|EVEX.66.0F3A.W0 16 ib", memory: 4, do: extractGP(4)},
