@@ -105,7 +105,11 @@ for global r < 8 {
 			p1[i] = p0[i]
 		}
 	}
-	for serial once_2 < min(max(1 - (4 - r), 0), 1) {
+	for serial once_2 < min(max(min(r + -3, 8 - r), 0), 1) {
+		for vector i_2 < 64 {
+			p1[i_2] = p0[i_2 + 1]
+		}
+	}
 `},
 		{"values of rows, in loops that may not run", `	for vector i < 64 {
 		p1[i] = where(r < 4, p0[cast.i64(p0[r ? r < 4]) ? r < 4], p0[i + 1])
@@ -116,7 +120,7 @@ for global r < 8 {
 			p1[i] = p0[cast.i64(p0[r ? %0]) ? %0]
 		}
 	}
-	for serial once_2 < min(max(1 - (4 - r), 0), 1) {
+	for serial once_2 < min(max(r + -3, 0), 1) {
 		for vector i_2 < 64 {
 			p1[i_2] = p0[i_2 + 1]
 		}
@@ -139,25 +143,23 @@ for global r < 8 {
 		{"a row of a padded image", `	for vector i < 34 {
 		p1[i] = where(and(and(-1 < r + -1, r + -1 < 6), and(0 < i, i < 33)), p0[i + -1 ? and(and(-1 < r + -1, r + -1 < 6), and(0 < i, i < 33))], f32(0))
 	}
-`, `	for serial once < min(max(r, 0), 1) {
-		for serial once_2 < min(max(6 - (r + -1), 0), 1) {
-			for vector i < 1 {
-				p1[i] = f32(0)
-			}
-			for vector i_2 = 1 to 33 {
-				p1[i_2] = p0[i_2 + -1]
-			}
-			for vector i_3 = 33 to 34 {
-				p1[i_3] = f32(0)
-			}
-		}
-		for serial once_3 < min(max(1 - (6 - (r + -1)), 0), 1) {
-			for vector i_4 < 34 {
-				p1[i_4] = f32(0)
-			}
+`, `	for serial once < min(max(1 - r, 0), 1) {
+		for vector i < 34 {
+			p1[i] = f32(0)
 		}
 	}
-	for serial once_4 < min(max(1 - r, 0), 1) {
+	for serial once_2 < min(max(min(r, 7 - r), 0), 1) {
+		for vector i_2 < 1 {
+			p1[i_2] = f32(0)
+		}
+		for vector i_3 = 1 to 33 {
+			p1[i_3] = p0[i_3 + -1]
+		}
+		for vector i_4 = 33 to 34 {
+			p1[i_4] = f32(0)
+		}
+	}
+	for serial once_3 < min(max(r + -6, 0), 1) {
 		for vector i_5 < 34 {
 			p1[i_5] = f32(0)
 		}

@@ -158,8 +158,8 @@ var runDefects = []Defect{
 	},
 	{
 		Name: "guards-deny-what-they-say", File: "internal/loop/ranges.go",
-		Old:     "by = SubIndex(Int(1), less)",
-		New:     "by = SubIndex(Int(0), less)",
+		Old:     "at.beyond(1 - cuts[i-1])",
+		New:     "at.beyond(2 - cuts[i-1])",
 		Package: "internal/loop", Run: "TestSplitRanges",
 	},
 	{
