@@ -82,9 +82,8 @@ func (d *definer) convWindows(a *ConvAttr, y, w *Node, first int) *Node {
 
 // ConvAsProduct computes a convolution by ConvRows, ConvColumns or as convOfImages, and
 // a product with w, for devices that are fast at products. Its sums run over the window
-// first, then the channels, or, in groups and where windows are columns, over the
-// channels first. Windows may stay where they lie if products can read them there and
-// that pays.
+// first, then the channels; in groups over the channels first. Windows may stay where
+// they lie if products can read them there and that pays.
 func ConvAsProduct(b *Builder, n, x, w *Node, windows Windows) (*Node, error) {
 	d := &definer{b: b}
 	switch {

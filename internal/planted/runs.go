@@ -151,13 +151,13 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestSplitRangesText",
 	},
 	{
-		Name: "guards-let-loads-go-ahead", File: "internal/loop/ranges.go",
+		Name: "guards-let-loads-go-ahead", File: "internal/loop/guards.go",
 		Old:     "part := partOf(l, is, true)",
 		New:     "part := partOf(l, is, false)",
 		Package: "internal/loop", Run: "TestSplitRangesText",
 	},
 	{
-		Name: "guards-deny-what-they-say", File: "internal/loop/ranges.go",
+		Name: "guards-deny-what-they-say", File: "internal/loop/guards.go",
 		Old:     "at.beyond(1 - cuts[i-1])",
 		New:     "at.beyond(2 - cuts[i-1])",
 		Package: "internal/loop", Run: "TestSplitRanges",
