@@ -160,3 +160,42 @@ func TestConvBits(t *testing.T) {
 		}
 	}
 }
+
+// TestBitsOfShortRows: sums of windows and of short rows have the same bits whatever lies
+// beside them, and whatever else their kernel computes.
+func TestBitsOfShortRows(t *testing.T) {
+	ctx := sinter.WithDevice(context.Background(), openCPU(t, sinter.CPUOptions{}))
+	values := func(xs ...tensor) []float32 {
+		all, err := sinter.Eval(ctx, xs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := sinter.Values[float32](ctx, all[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	rows := func(from, n int) tensor { return sinter.Of(sines(4*64, 1.3)[4*from:4*(from+n)], n, 4) }
+	whole := values(rows(0, 64).Sum(1))
+	for from := range 60 {
+		n := 1 + from%3
+		x := rows(from, n)
+		if got := values(x.Sum(1)); !slices.Equal(got, whole[from:from+n]) {
+			t.Errorf("rows %d to %d have other sums in a batch of their own", from, from+n)
+		}
+		if got := values(x.Sum(1), x.Exp().Div(x.SumKeep(1))); !slices.Equal(got, whole[from:from+n]) {
+			t.Errorf("rows %d to %d have other sums beside what they are divided into", from, from+n)
+		}
+	}
+	image := sinter.Of(sines(2*3*12*14, 1.7), 2, 3, 12, 14)
+	o := sinter.PoolOptions{Kernel: []int{2, 3}}
+	pooled := values(sinter.AvgPool(image, o))
+	if got := values(sinter.AvgPool(image, o), sinter.MaxPool(image, o), image.Sum(3)); !slices.Equal(got, pooled) {
+		t.Error("a pool gives something else beside others")
+	}
+	narrow := image.Slice(sinter.Range{}, sinter.Range{Stop: 1}, sinter.Range{Stop: 2}, sinter.Range{Stop: 3})
+	if got := values(sinter.AvgPool(narrow, o)); got[0] != pooled[0] {
+		t.Errorf("a single window gives %v, in an image %v", got[0], pooled[0])
+	}
+}

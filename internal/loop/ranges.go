@@ -13,10 +13,15 @@ import (
 // places cost nothing. A kernel that accumulates stays as it is, as others look for its
 // passes.
 func SplitRanges(k *Kernel) *Kernel {
+	return rebuilt(k, splitRanges)
+}
+
+// rebuilt is a kernel with another body, unless it accumulates or nothing is found.
+func rebuilt(k *Kernel, by func([]Stmt) (body []Stmt, found bool)) *Kernel {
 	if accumulates(k.Body) {
 		return k
 	}
-	body, found := splitRanges(k.Body)
+	body, found := by(k.Body)
 	if !found {
 		return k
 	}

@@ -12,14 +12,7 @@ const (
 // which does what each lane did: a stack of two rows along a new last axis, for example,
 // fills two lanes at a time. A kernel that accumulates stays as it is.
 func TurnShort(k *Kernel) *Kernel {
-	if accumulates(k.Body) {
-		return k
-	}
-	body, found := turnShort(k.Body)
-	if !found {
-		return k
-	}
-	return Share(&Kernel{Name: k.Name, Params: k.Params, Slots: k.Slots, Body: body})
+	return rebuilt(k, turnShort)
 }
 
 func turnShort(body []Stmt) (all []Stmt, found bool) {

@@ -2,7 +2,7 @@ package loop
 
 import "github.com/sinterml/sinter/internal/ir"
 
-// Runs of values: that of i is Begins[i/Length] + i%Length*Step.
+// Values are numbers in runs: that of i is Begins[i/Length] + i%Length*Step.
 type Values struct {
 	Length, Step int
 	Begins       []int

@@ -17,8 +17,8 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 		reduced[a] = true
 	}
 	kept, rowIdx := b.axes("r", g.full, func(a int) bool { return !reduced[a] })
+	lanesOutside := len(kept) > 0 && (!reduced[lastAxis(g.full)] || g.shortWindows(reduced))
 	r := &rowBuilder{builder: b, g: g, rowIdx: rowIdx, inner: loop.Vector}
-	lanesOutside := len(kept) > 0 && (!reduced[lastAxis(g.full)] || r.shortRows(reduced))
 	if lanesOutside {
 		r.inner = loop.Serial
 	}
@@ -29,20 +29,19 @@ func (b *builder) rows(g *group) ([]loop.Stmt, error) {
 	return b.overKept(kept, lanesOutside, body), nil
 }
 
-// A row lies across lanes, one of which has a row, though its own elements could lie in
-// them, if its last axis has so few, and the row so many at most: windows of pools.
+// A window lies across lanes, one of which has all of it, though its own elements could
+// lie in them, if its last axis has so few, and all of it so many at most.
 const (
 	shortAxis = 4
 	shortRow  = 32
 )
 
-// shortRows tells whether rows, whose last axis is reduced, are so short. It does not
-// look at other axes, which must not change the order of a sum. Results of whole rows
-// would be written where they lie apart, which bools alone are worth, and what is dear
-// is computed once where rows are kept beside the kernel.
-func (r *rowBuilder) shortRows(reduced map[int]bool) bool {
+// shortWindows tells whether the rows of a group, whose last axis is reduced, are such
+// windows. That depends on what is reduced alone: neither other axes nor what else the
+// kernel computes may change the order of a sum.
+func (g *group) shortWindows(reduced map[int]bool) bool {
 	row := 1
-	for a, d := range r.g.full {
+	for a, d := range g.full {
 		if reduced[a] {
 			n, ok := d.Const()
 			if row *= n; !ok || row > shortRow {
@@ -50,16 +49,27 @@ func (r *rowBuilder) shortRows(reduced map[int]bool) bool {
 			}
 		}
 	}
-	if n, _ := r.g.full[lastAxis(r.g.full)].Const(); n > shortAxis {
+	if n, _ := g.full[lastAxis(g.full)].Const(); n > shortAxis {
 		return false
 	}
-	for _, m := range r.g.members {
-		if m.Op.Class() != ir.ClassReduce && m.DType != ir.Bool && !m.Shape.Equal(r.g.rowShape()) {
+	for _, m := range g.members {
+		if m.Op.Class() == ir.ClassReduce && !ofWindows(m.In[0], map[*ir.Node]bool{}) {
 			return false
 		}
 	}
-	r.level = r.levels()
-	return len(r.heldInScratch()) == 0
+	return true
+}
+
+// ofWindows tells whether x is computed element by element from windows.
+func ofWindows(x *ir.Node, seen map[*ir.Node]bool) bool {
+	if x.Op == ir.Window {
+		return true
+	}
+	if seen[x] || !x.Op.Pointwise() && x.Op.Class() != ir.ClassMovement {
+		return false
+	}
+	seen[x] = true
+	return slices.ContainsFunc(x.In, func(in *ir.Node) bool { return ofWindows(in, seen) })
 }
 
 // overKept runs body for every index of the kept axes, the last of which is
