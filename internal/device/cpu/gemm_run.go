@@ -124,6 +124,10 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 			if err != nil {
 				return err
 			}
+			w.args.Follow = 0
+			if s.inPlaceX() && i+n < b.row1 {
+				w.args.Follow = 1
+			}
 			s.placeC(w, b, at.out, r0, r1-r0, col0)
 			s.placeBeside(w, at.beside, r0, col0, last)
 			if !last && s.kernel.finish != nil {
@@ -179,6 +183,9 @@ func (s *gemmStep) together(i int, b area, steps int) int {
 	}
 	return max(1, min(most, s.sameHeight(i, b.row1)))
 }
+
+// inPlaceX tells that tile kernels read the rows of X where they lie.
+func (s *gemmStep) inPlaceX() bool { return s.kernel.packX == nil && !s.copyX }
 
 // addresses are those of one batch's matrices, of what is used in place.
 type addresses struct{ x, y, out, beside unsafe.Pointer }

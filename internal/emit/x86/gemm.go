@@ -124,6 +124,7 @@ type GemmArgs struct {
 	LDBeside             uintptr
 	Part                 uintptr
 	RowPanels            uintptr        // at least 1
+	Follow               uintptr        // 1: where they end another row panel lies behind them in A, for the next call
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
 	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel, see FetchRows
@@ -160,15 +161,16 @@ const (
 	gemmLDBeside = 120
 	gemmPart     = 128
 	gemmRows     = 136 // RowPanels
-	gemmStepC    = 144
-	gemmRowsC    = 152
-	gemmSums     = 160
-	gemmNextA    = 168
-	gemmLDNextA  = 176
-	gemmStepA    = 184
-	gemmStepsA   = 192
-	gemmMask     = 200
-	gemmFinish   = 232
+	gemmFollow   = 144
+	gemmStepC    = 152
+	gemmRowsC    = 160
+	gemmSums     = 168
+	gemmNextA    = 176
+	gemmLDNextA  = 184
+	gemmStepA    = 192
+	gemmStepsA   = 200
+	gemmMask     = 208
+	gemmFinish   = 240
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8

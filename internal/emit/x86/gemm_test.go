@@ -30,7 +30,7 @@ func TestGemmArgs(t *testing.T) {
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
 		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Sums": {unsafe.Offsetof(g.Sums), gemmSums}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA}, "StepNextA": {unsafe.Offsetof(g.StepNextA), gemmStepA}, "StepsA": {unsafe.Offsetof(g.StepsA), gemmStepsA},
 		"rowsNextA": {unsafe.Offsetof(g.rowsNextA), gemmDownNextA}, "fetchA": {unsafe.Offsetof(g.fetchA), gemmFetchA}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
-		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
+		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "Follow": {unsafe.Offsetof(g.Follow), gemmFollow}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
 		"nextB": {unsafe.Offsetof(g.nextB), gemmNextB}, "nextC": {unsafe.Offsetof(g.nextC), gemmNextC},
 		"nextAhead": {unsafe.Offsetof(g.nextAhead), gemmNextRow}, "nextBeside": {unsafe.Offsetof(g.nextBeside), gemmNextBeside}, "panels": {unsafe.Offsetof(g.panels), gemmLeft},
 		"rowsA": {unsafe.Offsetof(g.rowsA), gemmDownA}, "rowsC": {unsafe.Offsetof(g.rowsC), gemmDownC},
@@ -112,6 +112,9 @@ func TestGemmInnerLoop(t *testing.T) {
 		if tile.fetches(isa, format) {
 			want["prefetcht1"] = GemmUnroll * tile.Vectors
 			want["add"] += GemmUnroll
+		}
+		if isa == AVX2 && format == GemmF32 { // a line of a row for each base of A
+			want["prefetcht1"] = (tile.Rows + rowsPerBase - 1) / rowsPerBase
 		}
 		total := 0
 		for op, n := range want {

@@ -18,6 +18,7 @@ const (
 	gRow      = asm.R15 // walks over C, Ahead and Beside
 	gNextB    = asm.R15 // walks over the next panel of B while sums are made
 	gPitch    = asm.RCX // from row to row of these
+	gNextRows = asm.RCX // from rows of A to those that are fetched meanwhile
 )
 
 // A row's address is a base for each three rows plus 0, 1 or 2 times LDA,
@@ -364,6 +365,35 @@ func (t *tileGen) operands() {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
 		t.Op(asm.ADD, gBases[g], gLDA)
 	}
+	if t.fetchesRows() {
+		t.nextPanelsRows()
+	}
+}
+
+// fetchesRows tells whether the rows of A of the next row panel are fetched into the
+// second cache, where they come from beyond it: by AVX2, whose tiles would wait for a
+// twentieth of their time. By AVX-512 it costs more than it gains.
+func (t *tileGen) fetchesRows() bool {
+	return t.ISA == asm.AVX2 && t.format == GemmF32 && !t.columns
+}
+
+// nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
+// base and the row that this panel of B fetches: one of the row panel below, or where
+// these are fetched already, or there is none, the row itself.
+func (t *tileGen) nextPanelsRows() {
+	none := t.NewLabel()
+	t.Op(asm.XOR, gNextRows, gNextRows)
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmDownLeft))
+	t.Op(asm.ADD, gCount, asm.Ptr(gArgs, gemmFollow))
+	t.Op(asm.CMP, gCount, asm.Imm(2))
+	t.J(asm.LT, none)
+	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanels))
+	t.Op(asm.SUB, gCount, asm.Ptr(gArgs, gemmLeft))
+	t.Op(asm.CMP, gCount, asm.Imm(rowsPerBase))
+	t.J(asm.GE, none)
+	t.Op(asm.LEA, gNextRows, asm.Ptr(gCount, t.tile.Rows))
+	t.Op(asm.IMUL, gNextRows, gLDA)
+	t.Bind(none)
 }
 
 // bases is the number of base registers for A.
@@ -421,6 +451,11 @@ func (t *tileGen) steps(count, unroll int) {
 	t.J(asm.EQ, done)
 	t.Align(32)
 	again := t.Here()
+	if unroll == GemmUnroll && t.fetchesRows() {
+		for g := range t.bases() {
+			t.Op(asm.PREFETCHT1, asm.Idx(gBases[g], gNextRows, 1, 0))
+		}
+	}
 	for k := range unroll {
 		t.step(k, t.spread)
 	}
