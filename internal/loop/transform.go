@@ -57,19 +57,21 @@ func Substitute(e *Expr, with map[*Var]*Expr) *Expr {
 // substitute replaces variables, building index arithmetic anew so that it is
 // simplified again.
 func substitute(body []Stmt, with map[*Var]*Expr) []Stmt {
-	return Rewrite(body, func(e *Expr) *Expr {
-		switch {
-		case e.Kind == KindVar && with[e.Var] != nil:
-			return with[e.Var]
-		case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Add:
-			return AddIndex(e.Args[0], e.Args[1])
-		case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Sub:
-			return SubIndex(e.Args[0], e.Args[1])
-		case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Mul:
-			return MulIndex(e.Args[0], e.Args[1])
-		}
-		return e
-	})
+	return Rewrite(body, func(e *Expr) *Expr { return substituteOne(e, with) })
+}
+
+func substituteOne(e *Expr, with map[*Var]*Expr) *Expr {
+	switch {
+	case e.Kind == KindVar && with[e.Var] != nil:
+		return with[e.Var]
+	case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Add:
+		return AddIndex(e.Args[0], e.Args[1])
+	case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Sub:
+		return SubIndex(e.Args[0], e.Args[1])
+	case e.Kind == KindApply && e.DType == ir.I64 && e.Op == ir.Mul:
+		return MulIndex(e.Args[0], e.Args[1])
+	}
+	return e
 }
 
 // Collapse merges loops that are nested directly wherever every access walks

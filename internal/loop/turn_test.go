@@ -138,7 +138,7 @@ func stored(t *testing.T, k *loop.Kernel) []byte {
 		binary.LittleEndian.PutUint32(from[4*i:], math.Float32bits(float32(i+1)))
 	}
 	a := &loop.Args{Buffers: [][]byte{from, to}, Sizes: ir.Env{"n": 37}}
-	if l := k.Body[0].(*loop.Loop); l.Range == loop.Global {
+	if l, ok := k.Body[0].(*loop.Loop); ok && l.Range == loop.Global {
 		var err error
 		if a.Start, a.End, err = k.Span(a.Sizes); err != nil {
 			t.Fatal(err)

@@ -175,6 +175,24 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestTurnShortText",
 	},
 	{
+		Name: "remainders-of-rows-that-overlap", File: "internal/loop/remainders.go",
+		Old:     "return known && max(step, -step) > span &&",
+		New:     "return known && max(step, -step) > 0*span &&",
+		Package: "internal/loop", Run: "TestSplitRemaindersText",
+	},
+	{
+		Name: "remainders-one-short", File: "internal/loop/remainders.go",
+		Old:     "Hi: Int((n - r + by - 1) / by),",
+		New:     "Hi: Int((n - r) / by),",
+		Package: "internal/loop", Run: "TestSplitRemaindersText",
+	},
+	{
+		Name: "turns-leave-the-rest", File: "internal/loop/remainders.go",
+		Old:     "if n%by > 0 {",
+		New:     "if n%by > by/2 {",
+		Package: "internal/loop", Run: "TestSplitRemaindersText",
+	},
+	{
 		Name: "stagger-leaves-the-block", File: "internal/loop/stagger.go",
 		Old:     "row = Apply(ir.Max, ir.I64, row, lo)",
 		New:     "row = Apply(ir.Max, ir.I64, row, Int(0))",
