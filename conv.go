@@ -138,59 +138,23 @@ func ConvTranspose(x, w Tensor, o ConvOptions) Tensor {
 	if len(w.v.Shape) != spatial+2 {
 		return failf(given, "w has rank %d, want [C, O/groups, kernel...]", len(w.v.Shape))
 	}
-	// It is a convolution of x, with stride-1 zeros between its elements, with
-	// the kernel turned around.
-	inner := &ir.ConvAttr{Stride: slices.Repeat([]int{1}, spatial), Dilation: attr.Dilation, Groups: attr.Groups}
+	var size ir.Shape
 	for i := range spatial {
 		k, ok := w.v.Shape[i+2].Const()
 		if !ok || k > maxWindow {
 			return failf(given, "kernel size %v must be a constant up to %d", w.v.Shape[i+2], maxWindow)
 		}
-		reach := attr.Dilation[i] * (k - 1)
-		inner.Before = append(inner.Before, reach-attr.Before[i])
-		inner.After = append(inner.After, reach-attr.After[i]+extra[i])
-		if inner.Before[i] < 0 || inner.After[i] < 0 {
-			return failf(given, "padding of axis %d is beyond the kernel's reach %d", i+2, reach)
+		n := x.v.Shape[i+2].Plus(-1).Mul(N(attr.Stride[i])).Plus(attr.Dilation[i]*(k-1) + 1 + extra[i] - attr.Before[i] - attr.After[i])
+		if least, _ := n.Bounds(); least < 1 {
+			return failf(given, "padding %d and %d may leave nothing of axis %d: %v elements", attr.Before[i], attr.After[i], i+2, n)
 		}
+		size = append(size, n)
 	}
-	y := applyTo(given, ir.Conv, ir.Attr{Conv: inner}, x.spread(attr.Stride), transposedKernel(given, w, attr.Groups))
+	if !x.v.Shape[1].Equal(w.v.Shape[0]) {
+		return failf(given, "x has %v channels, w is for %v", x.v.Shape[1], w.v.Shape[0])
+	}
+	y := build(given, func(b *ir.Builder, in []*ir.Node) (*ir.Node, error) {
+		return ir.ConvTransposed(b, attr, in[0], in[1], size)
+	})
 	return addChannels(y, o.Bias)
-}
-
-// transposedKernel turns w [C, O/groups, kernel...] into [O, C/groups,
-// kernel...], the kernel turned around.
-func transposedKernel(given []Tensor, w Tensor, groups int) Tensor {
-	s := w.v.Shape
-	channels, ok := s[0].Div(N(groups))
-	if !ok {
-		return failf(given, "%v channels do not divide into %d groups", s[0], groups)
-	}
-	kernel := make([]int, len(s)-2)
-	for i := range kernel {
-		kernel[i] = i + 2
-	}
-	split := append(ir.Shape{N(groups), channels}, s[1:]...)
-	return w.Flip(kernel...).reshape(split).Transpose(1, 2).
-		reshape(append(ir.Shape{s[1].Mul(N(groups)), channels}, s[2:]...))
-}
-
-// spread puts stride-1 zeros between neighbours along each spatial axis.
-func (x Tensor) spread(stride []int) Tensor {
-	for i, step := range stride {
-		if step == 1 {
-			continue
-		}
-		axis := i + 2
-		if bad, ok := firstErr(x); ok {
-			return bad
-		}
-		s := x.v.Shape
-		after := make([]int, len(s)+1)
-		after[axis+1] = step - 1
-		long := slices.Clone(s)
-		long[axis] = s[axis].Mul(N(step))
-		y := x.Unsqueeze(axis+1).Pad(make([]int, len(s)+1), after, 0).reshape(long)
-		x = y.Narrow(axis, N(0), long[axis].Plus(1-step)) // none behind the last
-	}
-	return x
 }

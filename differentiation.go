@@ -36,6 +36,24 @@ func newDifferentiation() *differentiation {
 	return d
 }
 
+// build is a tensor of what f makes of the operands' nodes.
+func build(given []Tensor, f func(b *ir.Builder, in []*ir.Node) (*ir.Node, error)) Tensor {
+	d := newDifferentiation()
+	in := make([]*ir.Node, len(given))
+	for i, x := range given {
+		n, err := d.b.AddLeaf(ir.Leaf{Kind: ir.Input, Type: x.v.Type})
+		if err != nil {
+			return fail(err, given...)
+		}
+		in[i], d.values[n] = n, x.v
+	}
+	n, err := f(d.b, in)
+	if err != nil {
+		return fail(err, given...)
+	}
+	return d.tensor(n)
+}
+
 // visit is called for each value that became a node.
 func (d *differentiation) visit(v *value, e *expr, n *ir.Node) {
 	if d.values[n] == nil {

@@ -6,16 +6,20 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-// conv's gradients are two products: with respect to x the convolution of d,
-// spread by the strides, with the kernel turned around; with respect to w the
-// product of d with the windows of x.
+// conv's gradients are two products: with respect to x the transposed convolution of
+// d; with respect to w the product of d with the windows of x.
 func conv(m *maker, n *ir.Node, d []*ir.Node) []*ir.Node {
 	c := &convGrad{m, n.Attr.Conv, n.In[0], n.In[1], n, ir.N(n.Attr.Conv.Groups), len(n.In[0].Shape) - 2}
 	perGroup, ok := n.In[1].Shape[0].Div(c.groups)
 	if !ok || m.err != nil { // which Infer has refused
 		return nil
 	}
-	return []*ir.Node{c.input(d[0], perGroup), c.kernel(d[0], perGroup)}
+	dx, err := ir.ConvTransposed(m.b, c.a, d[0], c.w, c.x.Shape[2:])
+	if err != nil {
+		m.err = err
+		return nil
+	}
+	return []*ir.Node{dx, c.kernel(d[0], perGroup)}
 }
 
 type convGrad struct {
@@ -24,38 +28,6 @@ type convGrad struct {
 	x, w, n *ir.Node
 	groups  ir.Dim
 	spatial int
-}
-
-func (c *convGrad) input(d *ir.Node, perGroup ir.Dim) *ir.Node {
-	dx := d
-	plain := &ir.ConvAttr{Stride: slices.Repeat([]int{1}, c.spatial), Dilation: c.a.Dilation,
-		Before: make([]int, c.spatial), After: make([]int, c.spatial), Groups: c.a.Groups}
-	axes := make([]int, c.spatial)
-	for i := range c.spatial {
-		axis := i + 2
-		axes[i] = axis
-		reach := c.w.Shape[axis].Plus(-1).Mul(ir.N(c.a.Dilation[i])) // of a window, beyond its first element
-		padded := c.x.Shape[axis].Plus(c.a.Before[i] + c.a.After[i])
-		// d as it lies in the padded x, and on both sides as much as a window reaches.
-		dx = c.place(dx, axis, reach, c.a.Stride[i], padded.Add(reach))
-	}
-	dx = c.add(ir.Conv, ir.Attr{Conv: plain}, dx, c.flip(c.turned(perGroup), axes...))
-	for i := range c.spatial {
-		dx = c.narrow(dx, i+2, ir.N(c.a.Before[i]), c.x.Shape[i+2])
-	}
-	return dx
-}
-
-// turned is w [O, C/groups, kernel...] as [C, O/groups, kernel...].
-func (c *convGrad) turned(perGroup ir.Dim) *ir.Node {
-	kernel := c.w.Shape[2:]
-	in := c.w.Shape[1]
-	split := c.reshape(c.w, append(ir.Shape{c.groups, perGroup, in}, kernel...))
-	order := []int{0, 2, 1}
-	for i := range c.spatial {
-		order = append(order, i+3)
-	}
-	return c.reshape(c.permute(split, order...), append(ir.Shape{c.groups.Mul(in), perGroup}, kernel...))
 }
 
 // kernel is the product of d with the windows of x, which are the same matrix
