@@ -31,10 +31,10 @@ type convGrad struct {
 }
 
 // kernel is the product of d with the windows of x, which are the same matrix
-// that a convolution multiplies with where it is done by a product.
+// that a convolution multiplies with where it is done by a product of rows.
 func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	w := c.w.Shape
-	windows, err := c.windows()
+	windows, err := ir.ConvRows(c.b, c.a, c.x, c.w)
 	if err != nil {
 		c.err = err
 		return nil
@@ -46,22 +46,16 @@ func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	// In memory, with the batch behind the channels: a product that is to find
 	// each element by divisions is many times slower.
 	d = c.op(ir.Contiguous, c.permute(d, order...))
+	places := windows.Shape[len(windows.Shape)-2]
 	if c.a.Groups > 1 {
-		d = c.reshape(d, ir.Shape{c.groups, perGroup, windows.Shape[2]})
-		return c.reshape(c.op(ir.MatMul, d, c.transposed(windows)), w)
+		d = c.reshape(d, ir.Shape{c.groups, perGroup, places})
+	} else {
+		d = c.reshape(d, ir.Shape{w[0], places})
 	}
-	dw := c.op(ir.MatMul, c.reshape(d, ir.Shape{w[0], windows.Shape[0]}), windows)
-	dw = c.reshape(dw, slices.Concat(w[:1], w[2:], w[1:2]))
+	dw := c.reshape(c.op(ir.MatMul, d, windows), slices.Concat(w[:1], w[2:], w[1:2]))
 	window := []int{0, c.spatial + 1}
 	for i := range c.spatial {
 		window = append(window, i+1)
 	}
 	return c.permute(dw, window...)
-}
-
-func (c *convGrad) windows() (*ir.Node, error) {
-	if c.a.Groups > 1 {
-		return ir.ConvColumns(c.b, c.a, c.x, c.w)
-	}
-	return ir.ConvRows(c.b, c.a, c.x, c.w)
 }

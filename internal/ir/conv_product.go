@@ -12,10 +12,10 @@ const (
 )
 
 // ConvRows lays what stands under each place of a convolution as a row of a
-// matrix: x [N, C, spatial...] becomes [N * places, window * C], where the
-// channel counts fastest, so that a row is made of whole runs of channels. It is
-// a copy, as many times as large as x as the window has places, unless one
-// image would take much memory.
+// matrix: x [N, C, spatial...] becomes [N * places, window * C], in groups
+// [groups, N * places, window * C of group], where the channel counts fastest,
+// so that a row is made of whole runs of channels. It is a copy, as many times
+// as large as x as the window has places, unless one image would take much memory.
 func ConvRows(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
 	d := &definer{b: b}
 	rows := d.convRows(a, x, w, false)
@@ -47,12 +47,32 @@ func (d *definer) convRows(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	if y = d.add(Permute, Attr{Axes: append(toRows, spatial+1)}, y); d.err != nil {
 		return nil
 	}
-	_, oneImage := y.Shape[1:].Numel().Bounds()
+	rows, terms := x.Shape[0].Mul(image.Numel()), w.Shape[1:].Numel()
+	matrix := Shape{rows, terms}
+	if a.Groups > 1 {
+		matrix = Shape{N(a.Groups), rows, terms}
+		y = d.groupsFirst(y, a.Groups, w.Shape[1])
+	}
+	if d.err != nil {
+		return nil
+	}
+	_, oneImage := image.Numel().Mul(terms).Mul(N(a.Groups)).Bounds()
 	_, all := y.Shape.Numel().Bounds()
 	if inPlace = inPlace && all >= minInPlace && windowRun(a, x, w) >= minWindowRun; oneImage <= maxConvRow && !inPlace {
 		y = d.add(Contiguous, Attr{}, y)
 	}
-	return d.reshape(y, Shape{x.Shape[0].Mul(image.Numel()), w.Shape[2:].Numel().Mul(x.Shape[1])})
+	return d.reshape(y, matrix)
+}
+
+// groupsFirst takes the channels, the last axis, apart and puts the groups first.
+func (d *definer) groupsFirst(y *Node, groups int, channels Dim) *Node {
+	last := len(y.Shape) - 1
+	y = d.reshape(y, join(y.Shape[:last], Shape{N(groups), channels}))
+	order := []int{last}
+	for i := range last {
+		order = append(order, i)
+	}
+	return d.add(Permute, Attr{Axes: append(order, last+1)}, y)
 }
 
 // windowRun is how many numbers of a window lie side by side where channels do: those of
@@ -80,7 +100,7 @@ func (d *definer) convWindows(a *ConvAttr, y, w *Node, first int) *Node {
 	return y
 }
 
-// ConvAsProduct computes a convolution by ConvRows, ConvColumns or as convOfImages, and
+// ConvAsProduct computes a convolution by ConvRows, convColumns or as convOfImages, and
 // a product with w, for devices that are fast at products. Its sums run over the window
 // first, then the channels; in groups over the channels first. Windows may stay where
 // they lie if products can read them there and that pays.
@@ -88,7 +108,7 @@ func ConvAsProduct(b *Builder, n, x, w *Node, windows Windows) (*Node, error) {
 	d := &definer{b: b}
 	switch {
 	case n.Attr.Conv.Groups > 1:
-		return d.convInGroups(n, x, w), d.err
+		return d.convInGroups(n, x, w, windows == WindowsAsColumns), d.err
 	case windows == WindowsAsColumns && !channelsLast(x) && fillColumns(n) && !rowsInRuns(n.Attr.Conv, x, w):
 		return d.convOfImages(n, x, w), d.err
 	}
@@ -107,17 +127,11 @@ func ConvAsProduct(b *Builder, n, x, w *Node, windows Windows) (*Node, error) {
 	return y, d.err
 }
 
-// ConvColumns lays what stands under each place of a convolution in groups as a
+// convColumns lays what stands under each place of a convolution in groups as a
 // column of its group's matrix: x [N, C, spatial...] becomes [groups, C of group *
 // window, N * places], so that the kernel [O, C of group, window...] is a row of
-// each as it lies. It is a copy like that of ConvRows.
-func ConvColumns(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
-	d := &definer{b: b}
-	columns := d.convColumns(a, x, w)
-	return columns, d.err
-}
-
-func (d *definer) convColumns(a *ConvAttr, x, w *Node) *Node {
+// each as it lies. It is a copy like that of ConvRows, or a view of what is in place.
+func (d *definer) convColumns(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	y := d.imageWindows(a, x, w)
 	if d.err != nil {
 		return nil
@@ -135,7 +149,7 @@ func (d *definer) convColumns(a *ConvAttr, x, w *Node) *Node {
 	if y = d.add(Permute, Attr{Axes: order}, y); d.err != nil {
 		return nil
 	}
-	if _, most := w.Shape[1:].Numel().Mul(N(a.Groups)).Mul(places).Bounds(); most <= maxConvRow {
+	if _, most := w.Shape[1:].Numel().Mul(N(a.Groups)).Mul(places).Bounds(); most <= maxConvRow && !inPlace {
 		y = d.add(Contiguous, Attr{}, y)
 	}
 	return d.reshape(y, Shape{N(a.Groups), w.Shape[1:].Numel(), x.Shape[0].Mul(places)})
@@ -193,15 +207,18 @@ func (d *definer) convOfImages(n, x, w *Node) *Node {
 	return d.reshape(d.add(MatMul, Attr{}, rows, columns), n.Shape)
 }
 
-// convInGroups computes a convolution in groups by ConvColumns and a product of
+// convInGroups computes a convolution in groups by convColumns and a product of
 // as many matrices.
-func (d *definer) convInGroups(n, x, w *Node) *Node {
+func (d *definer) convInGroups(n, x, w *Node, inPlace bool) *Node {
 	groups, image := N(n.Attr.Conv.Groups), n.Shape[2:]
 	outC, ok := n.Shape[1].Div(groups)
 	if !ok {
 		return d.fail("%v output channels do not divide into %v groups", n.Shape[1], groups)
 	}
-	columns := d.convColumns(n.Attr.Conv, x, w)
+	if inPlace && !padded(n.Attr.Conv) { // what is padded is copied
+		x = d.copied(x)
+	}
+	columns := d.convColumns(n.Attr.Conv, x, w, inPlace)
 	rows := d.reshape(w, Shape{groups, outC, w.Shape[1:].Numel()})
 	y := d.reshape(d.add(MatMul, Attr{}, rows, columns), join(Shape{n.Shape[1], x.Shape[0]}, image))
 	order := []int{1, 0}

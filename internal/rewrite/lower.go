@@ -11,6 +11,10 @@ func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.
 	outs := map[*ir.Node][]*ir.Node{} // of anchors that were replaced
 	products := keep(&ir.Node{Op: ir.MatMul})
 	replaced := false
+	var inPlace *windowsInPlace
+	if windows == ir.WindowsAsColumns && precision != ir.I8 && narrowOf(precision) == (narrow{}) {
+		inPlace = newWindowsInPlace(g)
+	}
 	low, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if n.Op == ir.Get && outs[n.In[0]] != nil {
 			return outs[n.In[0]][n.Attr.Out], nil
@@ -18,6 +22,12 @@ func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.
 		if n.Op == ir.Scatter && n.Attr.Mode == "add" && n.DType.IsFloat() && n.DType.Compute() != n.DType {
 			replaced = true
 			return scatterWide(b, n, in)
+		}
+		if inPlace != nil {
+			if y, err := inPlace.product(b, n, in); err != nil || y != nil {
+				replaced = true
+				return y, err
+			}
 		}
 		if n.Op.Class() != ir.ClassAnchor || keep(n) {
 			return ir.Copy(b, n, in)
