@@ -629,4 +629,28 @@ var productDefects = []Defect{
 		New:     "if w.Shape[1].IsConst(1) && !w.Shape[2:].Numel().IsConst(1) {",
 		Package: ".", Run: "TestConvWindows",
 	},
+	{
+		Name: "places-of-vectors-that-end-a-run", File: "internal/device/cpu/gemm_columns.go",
+		Old:     "o.cols.Length%lanes > 0 && o.cols.Length < s.cols",
+		New:     "o.cols.Length%lanes > 4 && o.cols.Length < s.cols",
+		Package: ".", Run: "TestConvWindows", Needs: machineCode,
+	},
+	{
+		Name: "places-of-the-panel-before", File: "internal/device/cpu/gemm_columns.go",
+		Old:     "min(col+v*s.lanes, s.cols-1)",
+		New:     "min(col+v*s.lanes/2, s.cols-1)",
+		Package: ".", Run: "TestConvWindows", Needs: machineCode,
+	},
+	{
+		Name: "places-begin-again", File: "internal/device/cpu/gemm_run.go",
+		Old:     "s.placesOfB(w, y, s.kStart(kb), col0",
+		New:     "s.placesOfB(w, y, 0, col0",
+		Package: ".", Run: "TestConvWindows|TestConvBits", Needs: machineCode,
+	},
+	{
+		Name: "windows-copied-for-others", File: "internal/rewrite/windows.go",
+		Old:     "n.DType != ir.F32 ||",
+		New:     "",
+		Package: "internal/rewrite", Run: "TestWindowsInPlace",
+	},
 }

@@ -145,10 +145,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		}
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
-		k.tiles.columns = true
+		k.tiles.reads = x86.GemmColumns
 	case g.TurnedX() && k.format != template.Bytes:
-		k.tiles.columns = !k.tiles.format.AMX()
-		if !k.tiles.columns {
+		if !k.tiles.format.AMX() {
+			k.tiles.reads = x86.GemmColumns
+		} else {
 			if k.turnX, err = transposes[c.isa](); err != nil {
 				return err
 			}

@@ -22,7 +22,16 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	}
 	s := &gemmStep{kernel: k, env: r.env, ptrs: r.ptrs, status: r.status}
 	size := gemmSize{n[0], n[1], n[2], n[3]}
-	if s.tiles, err = k.tiles.set(r.module.device.tile(k.tiles, size, k.format.Group())); err != nil {
+	kind := k.tiles
+	if k.columns != nil {
+		if s.places, err = k.places(r.env, size.k, size.cols); err != nil {
+			return nil, err
+		}
+		if kind.reads == x86.GemmPanels && s.places.worthDirect(size, x86.GemmLanes(kind.isa)) {
+			kind.reads = x86.GemmPlaces
+		}
+	}
+	if s.tiles, err = kind.set(r.module.device.tile(k.tiles, size, k.format.Group())); err != nil {
 		return nil, err
 	}
 	s.gemmPlan = s.plan(size, r.workers, false)
@@ -39,7 +48,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB != nil {
 		s.lastB, s.fromB = weak.Make(s.packedB), fromB
 	} else {
-		if s.directB = k.yRows && !g.ConstY && !s.splits() && s.worthDirect(); !s.directB {
+		if s.directB = s.tiles.byPlaces() || k.yRows && !g.ConstY && !s.splits() && s.worthDirect(); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
 	}
@@ -117,13 +126,18 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 		if _, err := k.tiles.set(t); err != nil {
 			return err
 		}
+		if places := (tileKind{k.tiles.isa, k.tiles.format, x86.GemmPlaces}); k.columns != nil && k.tiles.reads == x86.GemmPanels {
+			if _, err := places.set(t); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
-	cut.dear = s.places != nil
+	cut.dear = s.places != nil && !s.tiles.byPlaces()
 	cut.whole = !cut.parts && (s.kernel.finish == nil || s.kernel.handsOver())
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
@@ -145,18 +159,15 @@ func (s *gemmStep) strides() (err error) {
 	}
 	if k.packX == nil && !s.splits() {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !s.tiles.Columns && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.copyX = !s.tiles.byColumns() && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
-		s.copyX = s.copyX || s.tiles.Columns && s.spreads()
+		s.copyX = s.copyX || s.tiles.byColumns() && s.spreads()
 	}
 	s.copyX = s.copyX || s.tiles.Format == x86.GemmWords
 	if k.yRows || k.transpose != 0 {
 		s.sizeY = k.work.Params[k.y.Param].DType.Size()
 		both(k.y, &s.rowY, &s.colY)
-	}
-	if k.columns != nil && err == nil {
-		s.places, err = k.places(s.env, s.k, s.cols)
 	}
 	if k.plainOut {
 		both(k.out, &s.rowOut, &one)

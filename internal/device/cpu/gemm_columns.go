@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
@@ -45,6 +46,39 @@ func (k *gemmKernel) places(env ir.Env, rows, cols int) (*places, error) {
 	}
 	o.cols.Step *= size
 	return o, nil
+}
+
+// Rows of X that make up for packing columns whose vectors lie side by side: vectors that
+// cross lines, as those of windows that are a number apart, are loaded in two parts for
+// each row panel.
+const (
+	placedRows  = 32
+	alignedRows = 64
+)
+
+// worthDirect tells whether tile kernels had better read columns where they lie.
+func (o *places) worthDirect(s gemmSize, lanes int) bool {
+	if s.k == 0 || o.cols.Step != 4 || o.cols.Length%lanes > 0 && o.cols.Length < s.cols {
+		return false
+	}
+	return s.rows <= placedRows || s.rows <= alignedRows && o.aligned(4*lanes)
+}
+
+// aligned tells whether vectors lie a multiple of their bytes apart.
+func (o *places) aligned(bytes int) bool {
+	apart := func(at int) bool { return at%bytes != 0 }
+	return !slices.ContainsFunc(o.rows, apart) && !slices.ContainsFunc(o.cols.Begins, apart)
+}
+
+// placesOfB sets where panels of B from a column on are, in steps from k0 on.
+func (s *gemmStep) placesOfB(w *gemmWorker, y unsafe.Pointer, k0, col, panels int) unsafe.Pointer {
+	vectors := s.tiles.Tile.Vectors
+	w.vectors = w.vectors[:0]
+	for v := range panels * vectors {
+		w.vectors = append(w.vectors, uintptr(y)+uintptr(s.places.cols.At(min(col+v*s.lanes, s.cols-1))))
+	}
+	w.args.LDB, w.args.PanelB = uintptr(unsafe.Pointer(&s.places.rows[k0])), uintptr(8*vectors)
+	return unsafe.Pointer(&w.vectors[0])
 }
 
 // pack writes columns col0 to col1, of rows k0 to k1, as panels so many bytes apart: see

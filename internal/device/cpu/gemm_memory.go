@@ -93,7 +93,7 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	}
 	rowsA := tile.Rows
 	switch {
-	case k.packX != nil && s.tiles.Columns:
+	case k.packX != nil && s.tiles.byColumns():
 		rowsA = max(rowsA, maxTurned)
 	case k.turnX != 0: // by squares
 		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes

@@ -21,7 +21,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	var from unsafe.Pointer
 	pitch := 0 // bytes from row to row
 	switch {
-	case w.packX != nil && tiles.Columns:
+	case w.packX != nil && tiles.byColumns():
 		return s.packTurned(w, w.a, batch, r0, r1, r1-r0, k0, k1)
 	case w.packX != nil && s.kernel.turnX != 0:
 		return s.turnTurned(w, batch, r0, r1, k0, k1)
@@ -33,7 +33,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		if err := s.packRows(w.packX, from, batch, r0, r1, first, end); err != nil {
 			return err
 		}
-	case tiles.Columns:
+	case tiles.byColumns():
 		w.args.A, w.args.LDA = unsafe.Add(x, 4*(r0*s.rowX+k0*s.colX)), uintptr(4*s.colX)
 		if s.copyX {
 			copyColumns(w.a, w.args.A, 4*s.colX, r1-r0, k1-k0)

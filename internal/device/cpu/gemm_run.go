@@ -49,6 +49,7 @@ type gemmWorker struct {
 	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split; of what is split, scratch memory
 	parts                unsafe.Pointer // of B
+	vectors              []uintptr      // where those of B are, if by places
 	rows, panels         []x86.Found    // what numbers of a block are, where operands are split
 	wholeK               int            // one more than the block of k that b holds as f32, if any
 	later                bool           // some rows of the block are for apartLater
@@ -172,7 +173,7 @@ const callSteps = 180_000
 // together is the number of row panels from i on that one call computes.
 func (s *gemmStep) together(i int, b area, steps int) int {
 	k := s.kernel
-	turned := k.packX != nil && s.tiles.Columns
+	turned := k.packX != nil && s.tiles.byColumns()
 	if k.packX != nil && !turned || s.copyX || s.splits() || k.finish != nil && !k.handsOver() {
 		return 1 // each is prepared or finished for itself
 	}
@@ -219,6 +220,9 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	if s.k == 0 {
 		return nil, nil // nothing is read
+	}
+	if s.tiles.byPlaces() {
+		return s.placesOfB(w, y, s.kStart(kb), col0, b.col1-b.col0), nil
 	}
 	if s.directB {
 		w.args.LDB, w.args.VectorB, w.args.PanelB = uintptr(4*s.rowY), uintptr(4*s.lanes), uintptr(4*s.width)

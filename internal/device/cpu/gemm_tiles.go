@@ -21,9 +21,9 @@ type tileSet struct {
 
 // tileKind is what tile kernels have in common but for the tile.
 type tileKind struct {
-	isa     x86.ISA
-	format  x86.GemmFormat
-	columns bool // A is read by columns
+	isa    x86.ISA
+	format x86.GemmFormat
+	reads  x86.GemmReads
 }
 
 // tileKey names a set.
@@ -85,7 +85,7 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 	if width := tile.Vectors * x86.GemmLanes(k.isa); width%x86.PackedCols != 0 {
 		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)
 	}
-	g, err := x86.EmitGemm(k.isa, k.format, tile, k.columns)
+	g, err := x86.EmitGemm(k.isa, k.format, tile, k.reads)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +104,12 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 	}
 	return t, nil
 }
+
+// byColumns tells that A is read by columns.
+func (t *tileSet) byColumns() bool { return t.Reads == x86.GemmColumns }
+
+// byPlaces tells that B is read where tables say.
+func (t *tileSet) byPlaces() bool { return t.Reads == x86.GemmPlaces }
 
 // width is the columns of a whole panel.
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }

@@ -82,6 +82,15 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 	return true
 }
 
+// GemmReads is where kernels find their operands, see GemmArgs.
+type GemmReads uint8
+
+const (
+	GemmPanels  GemmReads = iota // rows of A; vectors of B at even distances
+	GemmColumns                  // A by columns
+	GemmPlaces                   // of f32: vectors of B where tables say
+)
+
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:
 //
@@ -95,7 +104,9 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 // rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
 // kernel writes only the lanes of Mask in the last vector of a row, and of f32
-// it reads no others. The same is done for RowPanels times Rows rows below each
+// it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
+// B points to the addresses S, LDB to the distances T in bytes, and PanelB is
+// 8*Vectors. The same is done for RowPanels times Rows rows below each
 // other.
 //
 // Where Part is not 0, one more step follows, of which rows of A hold only the
@@ -280,11 +291,11 @@ func GemmLanes(isa asm.ISA) int {
 // GemmKernels are the offsets of tile kernels in Code: for every height up to
 // Tile.Rows the full width, and tails of every number of vectors.
 type GemmKernels struct {
-	ISA     asm.ISA
-	Format  GemmFormat
-	Tile    GemmTile
-	Columns bool // A is read by columns
-	Code    []byte
+	ISA    asm.ISA
+	Format GemmFormat
+	Tile   GemmTile
+	Reads  GemmReads
+	Code   []byte
 	// Full[rows] has Tile.Vectors vectors. Tail[rows][vectors] masks the last
 	// vector. Both begin at index 1.
 	Full []int
@@ -292,8 +303,8 @@ type GemmKernels struct {
 }
 
 // EmitGemm emits the tile kernels of a tile shape.
-func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, columns bool) (*GemmKernels, error) {
-	g := &GemmKernels{ISA: isa, Format: format, Tile: tile, Columns: columns, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
+func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, reads GemmReads) (*GemmKernels, error) {
+	g := &GemmKernels{ISA: isa, Format: format, Tile: tile, Reads: reads, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
 	for rows := 1; rows <= tile.Rows; rows++ {
 		g.Tail[rows] = make([]int, tile.Vectors+1)
 		var err error
@@ -318,10 +329,8 @@ type Listing struct {
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
 	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*GemmLanes(g.ISA))
-	if g.Columns {
-		name += ", left operand by columns"
-	}
-	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Columns, g.Tile.fetches(g.ISA, g.Format))
+	name += [...]string{"", ", left operand by columns", ", right operand where tables say"}[g.Reads]
+	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Reads, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -331,7 +340,7 @@ func (g *GemmKernels) Listing() (Listing, error) {
 
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Columns, g.Tile.fetches(g.ISA, g.Format))
+	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Reads, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return 0, err
 	}

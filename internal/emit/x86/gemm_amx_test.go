@@ -65,7 +65,7 @@ func TestAMXInnerLoop(t *testing.T) {
 			if format == GemmAMXHalves { // those of more join rows of the tile before
 				tile.Rows = joinedRows
 			}
-			a, err := emitGemmTile(AVX512, format, tile, false, false, false)
+			a, err := emitGemmTile(AVX512, format, tile, false, GemmPanels, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,14 +138,14 @@ func TestFetchColumns(t *testing.T) {
 
 func TestAMXTileRefused(t *testing.T) {
 	for _, tile := range []GemmTile{{0, 1}, {33, 2}, {32, 4}, {17, 3}, {16, 5}, {1, 0}} {
-		if _, err := emitGemmTile(AVX512, GemmAMXBytes, tile, false, false, false); err == nil {
+		if _, err := emitGemmTile(AVX512, GemmAMXBytes, tile, false, GemmPanels, false); err == nil {
 			t.Errorf("no error for %v", tile)
 		}
 	}
-	if _, err := emitGemmTile(AVX2, GemmAMXBytes, GemmTile{32, 2}, false, false, false); err == nil {
+	if _, err := emitGemmTile(AVX2, GemmAMXBytes, GemmTile{32, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error on AVX2")
 	}
-	if _, err := emitGemmTile(AVX512, GemmAMXBF16, GemmTile{32, 2}, false, true, false); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmAMXBF16, GemmTile{32, 2}, false, GemmColumns, false); err == nil {
 		t.Error("no error for rows that lie by columns")
 	}
 }

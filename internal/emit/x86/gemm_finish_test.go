@@ -39,7 +39,7 @@ func TestGemmFinish(t *testing.T) {
 		tile := GemmTile{3, 2}
 		finish := newFinish(t, isa, tile.Vectors, finishKernel)
 		defer func() { _ = finish.code.Close() }()
-		g, err := EmitGemm(isa, GemmF32, tile, false)
+		g, err := EmitGemm(isa, GemmF32, tile, GemmPanels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func TestGemmInnerLoop(t *testing.T) {
 		if format.AMX() {
 			return // TestAMXInnerLoop
 		}
-		a, err := emitGemmTile(isa, format, tile, false, false, tile.fetches(isa, format))
+		a, err := emitGemmTile(isa, format, tile, false, GemmPanels, tile.fetches(isa, format))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func innerLoop(lines []asm.Line) (best []asm.Line) {
 
 // The text of one small kernel, to be looked at when it changes.
 func TestGemmListing(t *testing.T) {
-	a, err := emitGemmTile(AVX512, GemmF32, GemmTile{2, 2}, true, false, false)
+	a, err := emitGemmTile(AVX512, GemmF32, GemmTile{2, 2}, true, GemmPanels, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,14 +181,14 @@ func TestGemmListing(t *testing.T) {
 
 func TestGemmTileRefused(t *testing.T) {
 	for _, tile := range []GemmTile{{0, 1}, {1, 0}, {7, 4}, {16, 1}, {1, 5}} {
-		if _, err := emitGemmTile(AVX512, GemmF32, tile, false, false, false); err == nil {
+		if _, err := emitGemmTile(AVX512, GemmF32, tile, false, GemmPanels, false); err == nil {
 			t.Errorf("no error for %v", tile)
 		}
 	}
-	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, false, false); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
-	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, true, false); err == nil {
+	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, GemmColumns, false); err == nil {
 		t.Error("no error for bytes by columns")
 	}
 }
@@ -206,11 +206,11 @@ func TestGemmTiles(t *testing.T) {
 				continue
 			}
 			for _, tile := range GemmTiles(isa, format) {
-				for _, columns := range []bool{false, true} {
-					if columns && format != GemmF32 && format != GemmBF16 {
+				for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmPlaces} {
+					if reads == GemmColumns && format != GemmF32 && format != GemmBF16 || reads == GemmPlaces && format != GemmF32 {
 						continue
 					}
-					g, err := EmitGemm(isa, format, tile, columns)
+					g, err := EmitGemm(isa, format, tile, reads)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -237,8 +237,8 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				if g.Format.AMX() {
 					k *= GemmChunk * g.Format.Parts()
 				}
-				c := tileCase{rows: rows, k: k, columns: g.Columns, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
-				if g.Format.TakesPart(g.ISA) && !g.Columns {
+				c := tileCase{rows: rows, k: k, columns: g.Reads == GemmColumns, places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				if g.Format.TakesPart(g.ISA) && g.Reads == GemmPanels {
 					size := 4 / g.Format.Group() // of an element
 					c.part = size * rng.IntN(g.Format.Group())
 				}
@@ -260,6 +260,7 @@ type tileCase struct {
 	panels, rowPanels int
 	columns           bool    // A by columns
 	inPlace           bool    // B by rows, not packed
+	places            bool    // these in an order that tables tell, panels from the last to the first
 	again             bool    // adds to C
 	part              int     // bytes of A in one more step
 	finish            *finish // run a second time with it
@@ -373,6 +374,25 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		sizeB = c.k * total
 		args.LDB, args.VectorB, args.PanelB = uintptr(4*total), uintptr(4*lanes), uintptr(4*lanes*vectors)
 	}
+	var rows, starts []uintptr // tables
+	if c.places {
+		for _, row := range rng.Perm(c.k) {
+			rows = append(rows, uintptr(4*row*total))
+		}
+		for p := range c.panels {
+			for v := range vectors {
+				starts = append(starts, uintptr(4*((c.panels-1-p)*c.cols+v*lanes)))
+			}
+		}
+		from := slices.Clone(starts)
+		bAt = func(k, j int) int {
+			p, in := j/(vectors*lanes), j%(vectors*lanes)
+			return int(rows[k]+from[p*vectors+in/lanes])/4 + in%lanes
+		}
+		sizeB = c.k * total
+		rows = append(rows, 0) // so that there is a first
+		args.LDB, args.VectorB, args.PanelB = uintptr(unsafe.Pointer(&rows[0])), 0, uintptr(8*vectors)
+	}
 	if c.columns {
 		args.LDA = uintptr(4 * height)
 	}
@@ -413,6 +433,12 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		return binary.LittleEndian.Uint32(four[:])
 	}
 	args.A, args.B, args.C, args.Ahead = mem[0].Pointer(), mem[1].Pointer(), mem[2].Pointer(), uintptr(mem[2].Pointer())
+	if c.places {
+		for i := range starts {
+			starts[i] += uintptr(args.B)
+		}
+		args.B = unsafe.Pointer(&starts[0])
+	}
 	if c.again { // what is fetched beside changes nothing
 		args.Beside, args.LDBeside = uintptr(args.C), args.LDC
 	}

@@ -14,12 +14,17 @@ const (
 	gLDB      = asm.R9
 	gVectorB  = asm.RBX
 	gVectorB3 = asm.RSI // three times gVectorB
+	gRows     = asm.R9  // walks over the table of distances
+	gAt       = asm.RDX // one of them
 	gCount    = asm.RAX
 	gRow      = asm.R15 // walks over C, Ahead and Beside
 	gNextB    = asm.R15 // walks over the next panel of B while sums are made
 	gPitch    = asm.RCX // from row to row of these
 	gNextRows = asm.RCX // from rows of A to those that are fetched meanwhile
 )
+
+// gPlaces are the addresses of vectors in a kernel by places.
+var gPlaces = [...]asm.R{asm.RBX, asm.RSI, asm.R15, asm.RCX}
 
 // A row's address is a base for each three rows plus 0, 1 or 2 times LDA,
 // which an address can hold. By columns one base walks over k.
@@ -34,7 +39,7 @@ type tileGen struct {
 	format    GemmFormat
 	tile      GemmTile
 	tail      bool // the last vector of a row is masked: by K(1), with AVX2 by t.mask
-	columns   bool
+	reads     GemmReads
 	fetchB    bool // the next panel of B is fetched
 	bytes     int  // of a vector
 	registers int
@@ -45,16 +50,19 @@ type tileGen struct {
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
-func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail, columns, fetchB bool) (*asm.Asm, error) {
+func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, reads GemmReads, fetchB bool) (*asm.Asm, error) {
 	t := newTileGen(isa, format, tile, tail)
-	t.columns, t.fetchB = columns, fetchB
+	t.reads, t.fetchB = reads, fetchB && reads != GemmPlaces
 	t.broadcast, t.multiply, t.add = format.ops()
 	t.bytes = t.Length().Bytes()
 	if !t.fits() {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
-	if columns && format != GemmF32 && format != GemmBF16 {
+	if reads == GemmColumns && format != GemmF32 && format != GemmBF16 {
 		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
+	}
+	if reads == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
+		return nil, fmt.Errorf("gemm tile of %v and %d vectors reads B in panels alone", format, tile.Vectors)
 	}
 	t.kernel()
 	return t.Asm, nil
@@ -208,7 +216,7 @@ func (t *tileGen) nextRows() {
 		t.Op(asm.IMUL, gCount, gCount, asm.Imm(t.tile.Rows))
 		t.Op(asm.ADD, asm.Ptr(gArgs, at), gCount)
 	}
-	if t.columns {
+	if t.reads == GemmColumns {
 		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(4*t.tile.Rows))
 	} else {
 		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
@@ -343,7 +351,9 @@ func (t *tileGen) operands() {
 	}{{gLDA, gemmLDA}, {gLDB, gemmLDB}, {gVectorB, gemmVectorB}} {
 		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
-	t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
+	if t.reads != GemmPlaces {
+		t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
+	}
 	switch {
 	case !t.tail:
 	case t.ISA == asm.AVX512:
@@ -360,6 +370,11 @@ func (t *tileGen) operands() {
 	if t.fetchB {
 		t.Op(asm.MOV, gNextB, asm.Ptr(gArgs, gemmNextB))
 	}
+	if t.reads == GemmPlaces {
+		for v := range t.tile.Vectors {
+			t.Op(asm.MOV, gPlaces[v], asm.Ptr(gB, 8*v))
+		}
+	}
 	t.Op(asm.MOV, gBases[0], asm.Ptr(gArgs, gemmDownA))
 	for g := 1; g < t.bases(); g++ {
 		t.Op(asm.LEA, gBases[g], asm.Idx(gBases[g-1], gLDA, 2, 0))
@@ -374,7 +389,7 @@ func (t *tileGen) operands() {
 // second cache, where they come from beyond it: by AVX2, whose tiles would wait for a
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
-	return t.ISA == asm.AVX2 && t.format == GemmF32 && !t.columns
+	return t.ISA == asm.AVX2 && t.format == GemmF32 && t.reads != GemmColumns
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
@@ -398,7 +413,7 @@ func (t *tileGen) nextPanelsRows() {
 
 // bases is the number of base registers for A.
 func (t *tileGen) bases() int {
-	if t.columns {
+	if t.reads == GemmColumns {
 		return 1
 	}
 	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
@@ -406,7 +421,7 @@ func (t *tileGen) bases() int {
 
 // element is the address of lane i of A[r] from the start of the round.
 func (t *tileGen) element(r, i int) asm.M {
-	if t.columns { // the base is at k
+	if t.reads == GemmColumns { // the base is at k
 		return asm.Ptr(gBases[0], 4*r)
 	}
 	base := gBases[r/rowsPerBase]
@@ -417,7 +432,12 @@ func (t *tileGen) element(r, i int) asm.M {
 }
 
 // vectorB is the address of vector v of B.
-func (t *tileGen) vectorB(v int) asm.M { return vectorAt(gB, v) }
+func (t *tileGen) vectorB(v int) asm.M {
+	if t.reads == GemmPlaces {
+		return asm.Idx(gPlaces[v], gAt, 1, 0)
+	}
+	return vectorAt(gB, v)
+}
 
 // vectorAt is the address of vector v of a panel.
 func vectorAt(panel asm.R, v int) asm.M {
@@ -459,10 +479,13 @@ func (t *tileGen) steps(count, unroll int) {
 	for k := range unroll {
 		t.step(k, t.spread)
 	}
-	if !t.columns {
+	if t.reads != GemmColumns {
 		for g := range t.bases() {
 			t.Op(asm.ADD, gBases[g], asm.Imm(t.format.StepA()*unroll))
 		}
+	}
+	if t.reads == GemmPlaces {
+		t.Op(asm.ADD, gRows, asm.Imm(8*unroll))
 	}
 	t.Op(asm.SUB, gCount, asm.Imm(1))
 	t.J(asm.NE, again)
@@ -497,6 +520,9 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 		t.stepWide(k)
 		return
 	}
+	if t.reads == GemmPlaces {
+		t.Op(asm.MOV, gAt, asm.Ptr(gRows, 8*k))
+	}
 	for v := range t.tile.Vectors {
 		if t.format == GemmF32 {
 			t.load(t.b(v), t.vectorB(v), v)
@@ -504,7 +530,9 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 			t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
 		}
 	}
-	t.Op(asm.ADD, gB, gLDB)
+	if t.reads != GemmPlaces {
+		t.Op(asm.ADD, gB, gLDB)
+	}
 	t.fetchNext()
 	for r := range t.tile.Rows {
 		spread(t.x(r), t.element(r, k))
@@ -512,7 +540,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 			t.Op(t.multiply, t.acc(r, v), t.x(r), t.b(v))
 		}
 	}
-	if t.columns {
+	if t.reads == GemmColumns {
 		t.Op(asm.ADD, gBases[0], gLDA)
 	}
 }

@@ -28,7 +28,7 @@ func TestGemmWideBits(t *testing.T) {
 		b[i] = bf16Pair(float32(rng.NormFloat64()), float32(rng.NormFloat64()))
 	}
 	multiply := func(format GemmFormat, a []uint32) []uint32 {
-		g, err := EmitGemm(AVX512, format, tile, false)
+		g, err := EmitGemm(AVX512, format, tile, GemmPanels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestByteSumsWrap(t *testing.T) {
 				t.Logf("without %v of %v", format, isa)
 				continue
 			}
-			g, err := EmitGemm(isa, format, GemmTile{1, 1}, false)
+			g, err := EmitGemm(isa, format, GemmTile{1, 1}, GemmPanels)
 			if err != nil {
 				t.Fatal(err)
 			}
