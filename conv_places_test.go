@@ -161,6 +161,40 @@ func TestConvBits(t *testing.T) {
 	}
 }
 
+// TestConvRowsBits: whether columns are packed or read where they lie, which the number of
+// outputs tells, changes no bit of an output, nor of its kernel's gradient; terms are more
+// than one block of a sum.
+func TestConvRowsBits(t *testing.T) {
+	const channels, side, many = 72, 16, 70
+	ctx := sinter.WithDevice(context.Background(), openCPU(t, sinter.CPUOptions{}))
+	x := sinter.Of(sines(3*channels*side*side, 1.3), 3, channels, side, side)
+	values := func(outputs int) [2][]float32 {
+		w := sinter.Of(sines(many*channels*9, 0.7)[:outputs*channels*9], outputs, channels, 3, 3)
+		y := sinter.Conv(x, w, sinter.ConvOptions{Padding: []int{1}})
+		few := y.Slice(sinter.Range{}, sinter.Range{Stop: 20})
+		dw := sinter.Grad(few.Square().Sum(), w)[0].Slice(sinter.Range{Stop: 20})
+		all, err := sinter.Eval(ctx, few, dw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [2][]float32
+		for i, v := range all {
+			if got[i], err = sinter.Values[float32](ctx, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got
+	}
+	want := values(many)
+	for _, outputs := range []int{20, 50} {
+		for i, got := range values(outputs) {
+			if name := []string{"results", "gradients"}[i]; !slices.Equal(got, want[i]) {
+				t.Errorf("%d outputs have other %s than %d", outputs, name, many)
+			}
+		}
+	}
+}
+
 // TestBitsOfShortRows: sums of windows and of short rows have the same bits whatever lies
 // beside them, and whatever else their kernel computes.
 func TestBitsOfShortRows(t *testing.T) {
