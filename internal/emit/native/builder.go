@@ -92,10 +92,11 @@ func NewBuilder[I Inst](k *loop.Kernel, m Machine) Builder[I] {
 		Scopes:  []*Scope[I]{NewScope[I](nil, 0, Deps{})},
 		machine: m,
 	}
+	b.Graph.name(k.Body, 0)
 	b.Graph.Statements(k.Body, b.Changes)
 	b.countSets(k.Body)
 	if b.Graph.Full {
-		b.Unsupported("more than 64 loops, locals or buffers")
+		b.Unsupported("more than 64 loops inside each other, locals or buffers that are written")
 	}
 	return b
 }

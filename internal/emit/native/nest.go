@@ -122,7 +122,7 @@ func (b *Builder[I]) TripOf(l *loop.Loop) Trip {
 // Enter.
 func (b *Builder[I]) Open(l *loop.Loop) *Scope[I] {
 	s := NewScope[I](l, b.NewReg(General), b.Changes[l])
-	s.Changes.Vars |= BitOf(b.Graph, b.Graph.Vars, l.Var)
+	s.Changes.Vars |= b.Graph.VarBit(l.Var)
 	s.bound = len(b.bound)
 	outer := b.Scopes[b.Top()].Body
 	outer.Items = append(outer.Items, Item[I]{Sub: s.Early})

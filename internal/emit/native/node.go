@@ -22,7 +22,9 @@ type Node struct {
 }
 
 // Deps is what a value depends on, as sets of the kernel's loops (by
-// variable), locals and params.
+// variable), locals and params. Loops that are not inside each other may share
+// a bit, as none sees the variable of another; params that are never stored to
+// have none.
 type Deps struct{ Vars, Locals, Params uint64 }
 
 func (d Deps) Or(x Deps) Deps {
@@ -51,16 +53,20 @@ type nodeKey struct {
 type Graph struct {
 	byExpr map[*loop.Expr]*Node
 	ByKey  map[nodeKey]*Node
-	Vars   map[*loop.Var]uint64
 	Locals map[*loop.Local]uint64
 	Plus   map[*loop.Var]int64 // constants that belong to variables from outside
 	Full   bool                // more loops, locals or params than a set holds
+
+	vars    map[*loop.Var]uint64
+	deepest int            // depths of loops, each a bit from the lowest on
+	others  int            // other variables, each a bit from the highest on
+	stored  map[int]uint64 // params
 }
 
 func NewGraph() *Graph {
 	return &Graph{
 		byExpr: map[*loop.Expr]*Node{}, ByKey: map[nodeKey]*Node{},
-		Vars: map[*loop.Var]uint64{}, Locals: map[*loop.Local]uint64{},
+		Locals: map[*loop.Local]uint64{}, vars: map[*loop.Var]uint64{}, stored: map[int]uint64{},
 	}
 }
 
@@ -75,9 +81,40 @@ func BitOf[K comparable](g *Graph, m map[K]uint64, k K) uint64 {
 	return b
 }
 
-func (g *Graph) ParamBit(p int) uint64 {
-	g.Full = g.Full || p >= 64
-	return 1 << (p & 63)
+// ParamBit is the bit of a param, 0 for one that the kernel does not store to.
+func (g *Graph) ParamBit(p int) uint64 { return g.stored[p] }
+
+// VarBit is the bit of a variable. One of no loop in the kernel gets one of its own.
+func (g *Graph) VarBit(v *loop.Var) uint64 {
+	if g.vars[v] == 0 {
+		g.vars[v] = 1 << (63 - g.others&63)
+		g.others++
+		g.Full = g.Full || g.deepest+g.others > 64
+	}
+	return g.vars[v]
+}
+
+// name gives bits to the variables of loops, by how deep they are, and to params that
+// are stored to. It comes before any Node.
+func (g *Graph) name(body []loop.Stmt, depth int) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Loop:
+			g.deepest = max(g.deepest, depth+1)
+			switch bit := uint64(1) << (depth & 63); g.vars[s.Var] {
+			case 0:
+				g.vars[s.Var] = bit
+			case bit:
+			default: // of another loop, too, elsewhere
+				delete(g.vars, s.Var)
+				g.VarBit(s.Var)
+			}
+			g.name(s.Body, depth+1)
+		case *loop.Store:
+			BitOf(g, g.stored, s.Param)
+		}
+	}
+	g.Full = g.Full || g.deepest+g.others > 64
 }
 
 // Node returns the node of x, which every expression of the kernel gets
@@ -99,7 +136,7 @@ func (g *Graph) Node(x *loop.Expr) *Node {
 	case loop.KindSize:
 		key.size = x.Size.String()
 	case loop.KindVar:
-		key.v, d.Vars = x.Var, BitOf(g, g.Vars, x.Var)
+		key.v, d.Vars = x.Var, g.VarBit(x.Var)
 	case loop.KindLocal:
 		key.local, d.Locals = x.Local, BitOf(g, g.Locals, x.Local)
 	case loop.KindLoad:

@@ -109,7 +109,7 @@ func (f *Fragment) emitter(body []loop.Stmt) *emitter {
 		e.Words[f.Layout.Params+p] = e.fixed(gpr, uint8(x))
 	}
 	lane := &loop.Loop{Var: f.Lane, Range: loop.Vector}
-	s := native.NewScope[*inst](lane, e.FixedVars[f.Lane], deps{Vars: native.BitOf(e.Graph, e.Graph.Vars, f.Lane)})
+	s := native.NewScope[*inst](lane, e.FixedVars[f.Lane], deps{Vars: e.Graph.VarBit(f.Lane)})
 	outer := native.NewScope[*inst](nil, 0, deps{})
 	outer.Body.Items = []item{{Sub: s.Early}, {Sub: s.Pre}, {Sub: s.Body}}
 	e.Scopes = []*native.Scope[*inst]{outer, s}

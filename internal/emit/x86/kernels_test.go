@@ -154,3 +154,29 @@ func TestHotLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestManyParts: loops that are not inside each other, and buffers that are only read, may
+// be as many as there are.
+func TestManyParts(t *testing.T) {
+	const parts = 150
+	var text strings.Builder
+	fmt.Fprintf(&text, "kernel \"k\"\n")
+	for i := range parts {
+		fmt.Fprintf(&text, "param p%d f32[37] read\n", i)
+	}
+	fmt.Fprintf(&text, "param p%d f32[%d] write\nfor global r < %d {\n", parts, parts*37, parts)
+	for i := range parts {
+		fmt.Fprintf(&text, "for serial once < min(max(min(r + %d, %d - r), 0), 1) {\nfor vector i < 37 {\np%d[r*37 + i] = p%d[i] + f32(1)\n}\n}\n", 1-i, 1+i, parts, i)
+	}
+	text.WriteString("}\n")
+	k := parse(t, text.String())
+	eachISA(t, func(t *testing.T, isa ISA) {
+		c, err := nativetest.CaseOf(k, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkCase(c, isa); err != nil {
+			t.Error(err)
+		}
+	})
+}
