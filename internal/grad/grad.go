@@ -72,11 +72,13 @@ type walk struct {
 	ends   map[*ir.Node]bool       // not looked behind
 	active map[*ir.Node]bool       // a gradient flows through it on its way to Wrt
 	grads  map[*ir.Node][]*ir.Node // by output of the node; nil entries are zero
-	pieces map[*ir.Node][]piece    // of the gradient of output 0, still to be added
+	// Of the gradient of output 0, still to be added.
+	pieces   map[*ir.Node][]piece
+	products map[*ir.Node][]product
 }
 
 func newWalk(b *ir.Builder, p Problem, ends map[*ir.Node]bool) *walk {
-	w := &walk{maker: maker{b: b}, Problem: p, ends: ends, order: p.order(ends), active: map[*ir.Node]bool{}, grads: map[*ir.Node][]*ir.Node{}, pieces: map[*ir.Node][]piece{}}
+	w := &walk{maker: maker{b: b}, Problem: p, ends: ends, order: p.order(ends), active: map[*ir.Node]bool{}, grads: map[*ir.Node][]*ir.Node{}, pieces: map[*ir.Node][]piece{}, products: map[*ir.Node][]product{}}
 	for _, x := range w.Wrt {
 		w.active[x] = true
 	}
@@ -198,6 +200,10 @@ func (w *walk) give(n *ir.Node, out int, dy *ir.Node) {
 		w.pieces[n] = append(w.pieces[n], p)
 		return
 	}
+	if p, ok := productOf(dy); ok && out == 0 {
+		w.products[n] = append(w.products[n], p)
+		return
+	}
 	if all[out] != nil {
 		dy = w.plus(all[out], dy)
 	}
@@ -206,13 +212,19 @@ func (w *walk) give(n *ir.Node, out int, dy *ir.Node) {
 
 // gradients are those of a node, by output, when all its users have come.
 func (w *walk) gradients(n *ir.Node) []*ir.Node {
+	add := func(dy *ir.Node) {
+		if w.grads[n][0] != nil {
+			dy = w.plus(w.grads[n][0], dy)
+		}
+		w.grads[n][0] = dy
+	}
+	if p := w.products[n]; p != nil {
+		delete(w.products, n)
+		add(w.sumOfProducts(p))
+	}
 	if p := w.pieces[n]; p != nil {
 		delete(w.pieces, n)
-		sum := w.join(p)
-		if w.grads[n][0] != nil {
-			sum = w.plus(w.grads[n][0], sum)
-		}
-		w.grads[n][0] = sum
+		add(w.join(p))
 	}
 	return w.grads[n]
 }

@@ -126,4 +126,16 @@ var gradientDefects = []Defect{
 		New:     "more > 9 {\n\t\twhole",
 		Package: ".", Run: "TestConvTransposed",
 	},
+	{
+		Name: "joined-products-not-turned", File: "internal/grad/products.go",
+		Old:     "if all[0].turned {",
+		New:     "if all[0].turned && len(all) > 9 {",
+		Package: ".", Run: "TestGradientOfSteps",
+	},
+	{
+		Name: "joined-products-of-columns-turned", File: "internal/grad/products.go",
+		Old:     "columns = columns && turned(p.left)",
+		New:     "columns = columns || turned(p.left)",
+		Package: ".", Run: "TestGradientOfSteps|TestReferenceOperators",
+	},
 }
