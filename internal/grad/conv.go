@@ -33,6 +33,9 @@ type convGrad struct {
 // kernel is the product of d with the windows of x, which are the same matrix
 // that a convolution multiplies with where it is done by a product of rows.
 func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
+	if !ir.ConvPaysAsProduct(c.n) {
+		return c.kernelOfFew(d, perGroup)
+	}
 	w := c.w.Shape
 	windows, err := ir.ConvRows(c.b, c.a, c.x, c.w)
 	if err != nil {
@@ -58,4 +61,25 @@ func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
 		window = append(window, i+1)
 	}
 	return c.permute(dw, window...)
+}
+
+// kernelOfFew is the same as sums over all places, of groups that have too few channels
+// for a product: of [N, group, O of group, C of group, window..., places...].
+func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
+	windows, err := ir.ConvWindows(c.b, c.a, c.x, c.w)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	sums := d.DType.Compute()
+	windows, d = c.cast(windows, sums), c.cast(d, sums)
+	batch, channels, kernel, places := c.x.Shape[0], c.w.Shape[1], c.w.Shape[2:], d.Shape[2:]
+	full := slices.Concat(ir.Shape{batch, c.groups, perGroup, channels}, kernel, places)
+	d = c.expand(c.reshape(d, slices.Concat(ir.Shape{batch, c.groups, perGroup, ir.N(1)}, ones(c.spatial), places)), full)
+	x := c.expand(c.reshape(windows, slices.Concat(ir.Shape{batch, c.groups, ir.N(1), channels}, kernel, places)), full)
+	over := []int{0}
+	for i := range c.spatial {
+		over = append(over, 4+c.spatial+i)
+	}
+	return c.cast(c.reshape(c.sum(c.mul(d, x), over...), c.w.Shape), c.w.DType)
 }

@@ -155,6 +155,14 @@ func (d *definer) convColumns(a *ConvAttr, x, w *Node, inPlace bool) *Node {
 	return d.reshape(y, Shape{N(a.Groups), w.Shape[1:].Numel(), x.Shape[0].Mul(places)})
 }
 
+// ConvWindows is what stands under each place of a convolution, x [N, C, spatial...] as a
+// view [N, C, window..., places...] of x or of a copy with zeros around.
+func ConvWindows(b *Builder, a *ConvAttr, x, w *Node) (*Node, error) {
+	d := &definer{b: b}
+	windows := d.imageWindows(a, x, w)
+	return windows, d.err
+}
+
 // imageWindows is what stands under each place of a convolution, x [N, C, spatial...] as
 // [N, C, window..., places...], with zeros around x.
 func (d *definer) imageWindows(a *ConvAttr, x, w *Node) *Node {

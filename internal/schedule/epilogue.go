@@ -109,10 +109,9 @@ func (s *partition) behindProduct(anchor *ir.Node) []*ir.Node {
 }
 
 // mayEnd tells whether t can be the last node of the anchor's kernel: a view
-// costs nothing where it is read, unless it is a result, which a reshape writes where
-// the product's would lie; and the product of weights is computed once.
+// costs nothing where it is read, and the product of weights is computed once.
 func (s *partition) mayEnd(t, anchor *ir.Node) bool {
-	return (elementwise(t) || t.Op == ir.Reshape && s.out[t.ID]) && agree(s.origin[anchor.ID], s.origin[t.ID])
+	return elementwise(t) && agree(s.origin[anchor.ID], s.origin[t.ID])
 }
 
 // between returns the nodes from the anchor to t, of those it may choose from;

@@ -187,3 +187,71 @@ func drawLayouts(t *testing.T, rng *rand.Rand) *ir.Graph {
 	}
 	return g
 }
+
+// TestReshapedOutputs: an output that reshapes what a kernel computes lies where that
+// writes it; one that reshapes a leaf, or what is an output already, is copied.
+func TestReshapedOutputs(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		kernels int
+	}{
+		"a sum": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = sum %0 axes=[1] : f32[4 1]
+%2 = reshape %1 : f32[2 2]
+return %2
+`, 1},
+		"a product, reshaped twice": {`leaf 0 input "x" f32[4 4]
+%0 = input : f32[4 4]
+%1 = matmul %0 %0 : f32[4 4]
+%2 = reshape %1 : f32[16]
+%3 = reshape %2 : f32[2 8]
+return %3
+`, 1},
+		"what turns it": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = permute %0 axes=[1 0] : f32[6 4]
+%2 = reshape %1 : f32[24]
+return %2
+`, 1},
+		"beside itself": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = exp %0 : f32[4 6]
+%2 = reshape %1 : f32[24]
+return %1 %2
+`, 2},
+		"two shapes": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = exp %0 : f32[4 6]
+%2 = reshape %1 : f32[24]
+%3 = reshape %1 : f32[6 4]
+return %2 %3
+`, 2},
+		"a leaf": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = reshape %0 : f32[24]
+return %1
+`, 1},
+		"read by others": {`leaf 0 input "x" f32[4 6]
+%0 = input : f32[4 6]
+%1 = sum %0 axes=[1] : f32[4 1]
+%2 = reshape %1 : f32[2 2]
+%3 = exp %2 : f32[2 2]
+return %2 %3
+`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := ir.Parse("graph\n" + c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Build(g, Options{Anchors: layoutAnchors})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Kernels) != c.kernels {
+				t.Errorf("%d kernels, want %d:\n%v", len(p.Kernels), c.kernels, p)
+			}
+		})
+	}
+}

@@ -79,6 +79,7 @@ type buffers struct {
 // leaves, what is kept, and repeated outputs are copied at the end.
 func (b *buffers) outputs(s *partition) {
 	for i, n := range s.g.Outputs {
+		n = inMemory(n)
 		key := bufferKey{node: n}
 		if n.Op == ir.Get {
 			key = bufferKey{node: n.In[0], out: n.Attr.Out}
@@ -123,6 +124,7 @@ func (s *partition) copies(p *Plan, bufs *buffers) error {
 		if stored[i] {
 			continue
 		}
+		n = inMemory(n)
 		b := s.newBuilder()
 		v := b.variable("i", n.Shape.Numel())
 		src := b.load(n, v.Ref(), nil)

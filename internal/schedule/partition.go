@@ -39,9 +39,22 @@ func newPartition(g *ir.Graph, o Options) *partition {
 		s.limits = o.limits
 	}
 	for _, n := range g.Outputs {
-		s.out[n.ID] = true
+		s.out[inMemory(n).ID] = true
 	}
 	return s
+}
+
+// inMemory is what an output lies in memory as: a reshape is what it reshapes, if a
+// kernel computes that.
+func inMemory(n *ir.Node) *ir.Node {
+	of := n
+	for of.Op == ir.Reshape {
+		of = of.In[0]
+	}
+	if of.Op.Class() == ir.ClassLeaf {
+		return n
+	}
+	return of
 }
 
 func (s *partition) run() error {
