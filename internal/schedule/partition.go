@@ -44,17 +44,12 @@ func newPartition(g *ir.Graph, o Options) *partition {
 	return s
 }
 
-// inMemory is what an output lies in memory as: a reshape is what it reshapes, if a
-// kernel computes that.
+// inMemory is what an output lies in memory as: a reshape is what it reshapes.
 func inMemory(n *ir.Node) *ir.Node {
-	of := n
-	for of.Op == ir.Reshape {
-		of = of.In[0]
+	for n.Op == ir.Reshape {
+		n = n.In[0]
 	}
-	if of.Op.Class() == ir.ClassLeaf {
-		return n
-	}
-	return of
+	return n
 }
 
 func (s *partition) run() error {
