@@ -289,7 +289,7 @@ var scheduleDefects = []Defect{
 		Name: "outputs-that-reshape-are-computed-again", File: "internal/schedule/lower.go",
 		Old: `		n = inMemory(n)
 		key := bufferKey`,
-		New: `		key := bufferKey`,
+		New:     `		key := bufferKey`,
 		Package: "internal/schedule", Run: "TestReshapedOutputs|TestRandomGraphs",
 	},
 }
