@@ -292,4 +292,16 @@ var scheduleDefects = []Defect{
 		New:     `		key := bufferKey`,
 		Package: "internal/schedule", Run: "TestReshapedOutputs|TestRandomGraphs",
 	},
+	{
+		Name: "sorts-of-elements-apart", File: "internal/schedule/anchors.go",
+		Old:     "|| u.Attr.Steps[axis] != 1 {",
+		New:     "{",
+		Package: "internal/schedule", Run: "TestFirstOf",
+	},
+	{
+		Name: "heaps-sink-below-any", File: "internal/device/cpu/sort.go",
+		Old:     "if child+1 < len(h) && h[child+1] > h[child] {",
+		New:     "if child+1 < len(h)-1 && h[child+1] > h[child] {",
+		Package: "internal/device/cpu", Run: "TestSmallest",
+	},
 }

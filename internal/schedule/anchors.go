@@ -148,5 +148,28 @@ func (b *builder) sort(n *ir.Node) *Host {
 	b.param(b.s.key(n.In[0]), loop.Read)
 	b.param(bufferKey{node: n}, loop.Write)
 	b.param(bufferKey{node: n, out: 1}, loop.Write)
-	return &Host{Params: b.params, Node: n, Shape: n.In[0].Shape}
+	return &Host{Params: b.params, Node: n, Shape: n.In[0].Shape, First: b.s.firstOf(n)}
+}
+
+// firstOf is how many elements of each sorted line are read: all, unless everyone takes
+// some from the first on.
+func (s *partition) firstOf(n *ir.Node) ir.Dim {
+	axis := n.Attr.Axis()
+	all, most := n.Shape[axis], 0
+	for _, get := range s.users[n.ID] {
+		if s.out[get.ID] {
+			return all
+		}
+		for _, u := range s.users[get.ID] {
+			if u.Op != ir.Slice || !u.Attr.Starts[axis].IsConst(0) || u.Attr.Steps[axis] != 1 {
+				return all
+			}
+			count, ok := u.Shape[axis].Const()
+			if !ok {
+				return all
+			}
+			most = max(most, count)
+		}
+	}
+	return ir.N(most)
 }

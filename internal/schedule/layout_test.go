@@ -255,3 +255,47 @@ return %2 %3
 		})
 	}
 }
+
+// TestFirstOf: a sort is asked for as many elements of each line as are read.
+func TestFirstOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"the first": {`%3 = slice %1 starts=[0 0] steps=[1 1] : f32[4 3]
+%4 = slice %2 starts=[0 0] steps=[1 1] : i64[4 5]
+return %3 %4
+`, 5},
+		"all":         {"return %1\n", 30},
+		"all indices": {"%3 = slice %1 starts=[0 0] steps=[1 1] : f32[4 3]\nreturn %3 %2\n", 30},
+		"some behind": {"%3 = slice %1 starts=[0 1] steps=[1 1] : f32[4 3]\nreturn %3\n", 30},
+		"some apart":  {"%3 = slice %1 starts=[0 0] steps=[1 2] : f32[4 3]\nreturn %3\n", 30},
+		"rows":        {"%3 = slice %1 starts=[2 0] steps=[1 1] : f32[2 30]\nreturn %3\n", 30},
+		"computed with": {`%3 = slice %1 starts=[0 0] steps=[1 1] : f32[4 3]
+%4 = exp %1 : f32[4 30]
+return %3 %4
+`, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := ir.Parse(`graph
+leaf 0 input "x" f32[4 30]
+%0 = input : f32[4 30]
+%s = sort %0 axes=[1] descending : f32[4 30], i64[4 30]
+%1 = get %s : f32[4 30]
+%2 = get %s out=1 : i64[4 30]
+` + c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Build(g, Options{Anchors: map[ir.Op]bool{ir.Sort: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range p.Kernels {
+				if h, ok := k.Work.(*Host); ok && !h.First.IsConst(c.want) {
+					t.Errorf("%v are asked for, want %d", h.First, c.want)
+				}
+			}
+		})
+	}
+}

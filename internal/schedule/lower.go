@@ -124,10 +124,9 @@ func (s *partition) copies(p *Plan, bufs *buffers) error {
 		if stored[i] {
 			continue
 		}
-		n = inMemory(n)
 		b := s.newBuilder()
 		v := b.variable("i", n.Shape.Numel())
-		src := b.load(n, v.Ref(), nil)
+		src := b.load(inMemory(n), v.Ref(), nil)
 		dst := len(b.params)
 		b.params = append(b.params, loop.Param{Name: fmt.Sprintf("p%d", dst), DType: n.DType, Len: n.Shape.Numel(), Use: loop.Write})
 		p.Buffers = append(p.Buffers, Buffer{Kind: OutputBuffer, Number: i, DType: n.DType, Len: n.Shape.Numel(), Node: n})
@@ -257,7 +256,8 @@ func groupName(g *group) string {
 	return strings.Join(parts, "_")
 }
 
-// nodesOf lists what a kernel computes: its members and what it inlines.
+// nodesOf lists what a kernel computes: its members, what it inlines, and outputs that
+// reshape what it stores.
 func (s *partition) nodesOf(g *group) []*ir.Node {
 	in := map[*ir.Node]bool{}
 	var nodes []*ir.Node
@@ -275,6 +275,15 @@ func (s *partition) nodesOf(g *group) []*ir.Node {
 	}
 	for _, m := range g.members {
 		walk(m)
+	}
+	for _, n := range s.g.Outputs { // views of what it stores
+		of := inMemory(n)
+		if of.Op == ir.Get {
+			of = of.In[0]
+		}
+		for ; in[of] && !in[n]; n = n.In[0] {
+			in[n], nodes = true, append(nodes, n)
+		}
 	}
 	slices.SortFunc(nodes, func(a, b *ir.Node) int { return a.ID - b.ID }) // as in the graph
 	return nodes

@@ -81,11 +81,12 @@ type Host struct {
 	Params []loop.Param
 	Node   *ir.Node // Sort
 	Shape  ir.Shape // of the operand
+	First  ir.Dim   // elements of a sorted line that are read, the first ones
 }
 
 // String tells hosts apart that do different work.
 func (h *Host) String() string {
-	return fmt.Sprintf("host %v %v : %v%v\n", h.Node.Op, &h.Node.Attr, h.Node.DType, h.Shape)
+	return fmt.Sprintf("host %v %v : %v%v first %v\n", h.Node.Op, &h.Node.Attr, h.Node.DType, h.Shape, h.First)
 }
 
 // Options are the parts of scheduling that can be left out, by name in NoOpt:

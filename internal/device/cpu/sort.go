@@ -21,6 +21,7 @@ type sortStep struct {
 	d                   ir.DType
 	in, values, indices unsafe.Pointer
 	lines, inner, n     int // inner: lines that lie side by side, and so the step along one
+	first               int // of each line that are wanted
 	descending          bool
 }
 
@@ -29,9 +30,13 @@ func (k *sortKernel) bind(r *binding) (jit.Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	first, err := k.host.First.Eval(r.env)
+	if err != nil {
+		return nil, err
+	}
 	n := k.host.Node
 	axis := n.Attr.Axis()
-	s := &sortStep{d: n.DType, in: r.ptrs[0], values: r.ptrs[1], indices: r.ptrs[2], n: shape[axis], lines: 1, inner: 1, descending: n.Attr.Descending}
+	s := &sortStep{d: n.DType, in: r.ptrs[0], values: r.ptrs[1], indices: r.ptrs[2], n: shape[axis], first: min(first, shape[axis]), lines: 1, inner: 1, descending: n.Attr.Descending}
 	for i, size := range shape {
 		if i != axis {
 			s.lines *= size
@@ -74,9 +79,9 @@ func sortLine[T uint8 | uint16 | uint32 | uint64](s *sortStep, start int) {
 	}
 	put := func(i int, at int64) { values[start+i*s.inner], indices[start+i*s.inner] = bits[at], at }
 	if s.d.Size() <= 4 && uint64(s.n) <= math.MaxUint32 {
-		line := make([]uint64, s.n)
-		for i := range line {
-			line[i] = uint64(shortKey(s.d, uint64(bits[i]), s.descending))<<32 | uint64(i)
+		line := make(smallest, 0, s.first)
+		for i, b := range bits {
+			line.add(uint64(shortKey(s.d, uint64(b), s.descending))<<32|uint64(i), s.n)
 		}
 		slices.Sort(line)
 		for i, k := range line {
@@ -93,8 +98,47 @@ func sortLine[T uint8 | uint16 | uint32 | uint64](s *sortStep, start int) {
 		line[i] = item{sortKey(s.d, uint64(bits[i]), s.descending), int64(i)}
 	}
 	slices.SortFunc(line, func(a, b item) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
-	for i, it := range line {
+	for i, it := range line[:s.first] {
 		put(i, it.at)
+	}
+}
+
+// smallest are as many numbers as it has room for, the smallest of those added. Once it is
+// full it is a heap, the largest first.
+type smallest []uint64
+
+// add is called for each of n numbers.
+func (h *smallest) add(v uint64, n int) {
+	room := cap(*h)
+	switch {
+	case len(*h) < room:
+		*h = append(*h, v)
+		if len(*h) == room && room < n {
+			for i := room/2 - 1; i >= 0; i-- {
+				h.sink(i)
+			}
+		}
+	case room > 0 && v < (*h)[0]:
+		(*h)[0] = v
+		h.sink(0)
+	}
+}
+
+// sink moves number i below larger ones.
+func (h smallest) sink(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && h[child+1] > h[child] {
+			child++
+		}
+		if h[i] >= h[child] {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
 	}
 }
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -29,6 +30,26 @@ func TestSortKeys(t *testing.T) {
 			if got != want {
 				t.Fatalf("%v: %#x beside %#x, descending %v: %d, want %d", d, a, b, down, got, want)
 			}
+		}
+	}
+}
+
+// The smallest of some numbers are those that sorting them has first.
+func TestSmallest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		n := rng.IntN(60)
+		room := rng.IntN(n + 1)
+		all := make([]uint64, n)
+		h := make(smallest, 0, room)
+		for i := range all {
+			all[i] = rng.Uint64N(1 << (1 + rng.IntN(40)))
+			h.add(all[i], n)
+		}
+		slices.Sort(all)
+		slices.Sort(h)
+		if !slices.Equal(h, all[:room]) {
+			t.Fatalf("the %d smallest of %v are not %v", room, all, h)
 		}
 	}
 }
