@@ -147,7 +147,10 @@ func shortKey(d ir.DType, bits uint64, descending bool) uint32 {
 	var key uint32
 	switch {
 	case d.IsFloat():
-		f := float32(ir.Float(d, bits))
+		f := math.Float32frombits(uint32(bits))
+		if d != ir.F32 {
+			f = float32(ir.Float(d, bits))
+		}
 		if f != f {
 			return math.MaxUint32
 		}
