@@ -68,6 +68,11 @@ func BenchmarkOperators(b *testing.B) {
 	up, down := NewVariable("up", numbers(512, 128)).Tensor(), NewVariable("down", numbers(128, 512)).Tensor()
 	dropped := random.Dropout(Linear(x.Reshape(2048, 128), up, Tensor{}).GELU(), 0.1)
 	layers := Grad(Linear(dropped, down, Tensor{}).Square().Mean(), up)[0]
+	apart := NewVariable("apart", numbers(32, 1, 3, 3)).Tensor() // a channel each
+	strided := Conv(x, whole, ConvOptions{Padding: []int{1, 1}, Stride: []int{2, 2}})
+	gates, hidden := NewVariable("gates", numbers(512, 64)).Tensor(), NewVariable("hidden", numbers(512, 128)).Tensor()
+	steps := Input("x", F32, N(64), N(16), N(64))
+	outputs, _, _ := LSTM(steps, gates, hidden, LSTMOptions{})
 	seed, step := inputs{"seed": Of([]int64{7})}, inputs{"seed": Of([]int64{7}), "x": numbers(8, 32, 32, 32)}
 	for _, c := range []struct {
 		name string
@@ -88,6 +93,10 @@ func BenchmarkOperators(b *testing.B) {
 		{"convolution of colours", Conv(Input("x", F32, N(8), N(3), N(64), N(64)), colours, ConvOptions{Padding: []int{1, 1}}), inputs{"x": numbers(8, 3, 64, 64)}},
 		{"convolution of places", Conv(Input("x", F32, N(8), N(256), N(28), N(28)), alone, ConvOptions{}), inputs{"x": numbers(8, 256, 28, 28)}},
 		{"convolution dw", VJP([]Tensor{Conv(x, whole, ConvOptions{Padding: []int{1, 1}})}, []Tensor{x}, whole)[0], image},
+		{"convolution dw in groups of one", VJP([]Tensor{Conv(x, apart, ConvOptions{Padding: []int{1, 1}, Groups: 32})}, []Tensor{x}, apart)[0], image},
+		{"convolution dx with strides", Grad(strided.Square().Sum(), x)[0], image},
+		{"transposed convolution", ConvTranspose(x, whole.Slice(Range{}, Range{}, Range{Stop: 2}, Range{Stop: 2}), ConvOptions{Stride: []int{2, 2}}), image},
+		{"tile", rows.Tile(1, 3), inputs{"x": numbers(512, 100)}},
 		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
 		{"channels last", x.Permute(0, 2, 3, 1), image},
 		{"join", Concat(0, rows, rows), inputs{"x": numbers(512, 100)}},
@@ -99,6 +108,8 @@ func BenchmarkOperators(b *testing.B) {
 		{"gradient of groupnorm", VJP([]Tensor{GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-5).Mul(scale)}, []Tensor{x}, x)[0], image},
 		{"gradient of max", Grad(rows.Max(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
+		{"gradient of maxpool that overlaps", Grad(MaxPool(x, PoolOptions{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}}).Sum(), x)[0], image},
+		{"gradient of lstm", Grad(outputs.Square().Sum(), hidden)[0], inputs{"x": numbers(64, 16, 64)}},
 		{"gradient of cummax", Grad(rows.CumMax(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of cumprod", Grad(rows.CumProd(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 	} {
