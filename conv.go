@@ -141,8 +141,8 @@ func ConvTranspose(x, w Tensor, o ConvOptions) Tensor {
 	var size ir.Shape
 	for i := range spatial {
 		k, ok := w.v.Shape[i+2].Const()
-		if !ok || k > maxWindow {
-			return failf(given, "kernel size %v must be a constant up to %d", w.v.Shape[i+2], maxWindow)
+		if !ok || k < 1 || k > maxWindow {
+			return failf(given, "kernel size %v must be a constant from 1 to %d", w.v.Shape[i+2], maxWindow)
 		}
 		n := x.v.Shape[i+2].Plus(-1).Mul(N(attr.Stride[i])).Plus(attr.Dilation[i]*(k-1) + 1 + extra[i] - attr.Before[i] - attr.After[i])
 		if least, _ := n.Bounds(); least < 1 {

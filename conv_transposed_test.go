@@ -141,6 +141,21 @@ func TestConvTransposed(t *testing.T) {
 	}
 }
 
+// TestConvTransposedRefuses what has no result.
+func TestConvTransposedRefuses(t *testing.T) {
+	x := sinter.Of(make([]float32, 2*3*4), 2, 3, 4)
+	for name, y := range map[string]tensor{
+		"no weights":                  sinter.ConvTranspose(x, sinter.Zeros(sinter.F32, sinter.N(3), sinter.N(2), sinter.N(0)), sinter.ConvOptions{Stride: []int{2}}),
+		"padding beyond all elements": sinter.ConvTranspose(x, sinter.Zeros(sinter.F32, sinter.N(3), sinter.N(2), sinter.N(1)), sinter.ConvOptions{Padding: []int{2}}),
+		"channels of another":         sinter.ConvTranspose(x, sinter.Zeros(sinter.F32, sinter.N(4), sinter.N(2), sinter.N(3)), sinter.ConvOptions{}),
+		"groups":                      sinter.ConvTranspose(x, sinter.Zeros(sinter.F32, sinter.N(3), sinter.N(2), sinter.N(3)), sinter.ConvOptions{Groups: 2}),
+	} {
+		if y.Err() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
 func compareWhole(t *testing.T, name string, y tensor, want []float32, devices ...*sinter.Device) {
 	t.Helper()
 	for _, d := range devices {

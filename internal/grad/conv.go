@@ -33,7 +33,7 @@ type convGrad struct {
 // kernel is the product of d with the windows of x, which are the same matrix
 // that a convolution multiplies with where it is done by a product of rows.
 func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
-	if !ir.ConvPaysAsProduct(c.n) {
+	if c.ofFew(perGroup) {
 		return c.kernelOfFew(d, perGroup)
 	}
 	w := c.w.Shape
@@ -63,6 +63,15 @@ func (c *convGrad) kernel(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	return c.permute(dw, window...)
 }
 
+// fewWeights is how many weights a group has at each place of the window, at most, where a
+// sum for each of them takes less than a product: as in a depthwise convolution.
+const fewWeights = 4
+
+func (c *convGrad) ofFew(perGroup ir.Dim) bool {
+	_, most := perGroup.Mul(c.w.Shape[1]).Bounds()
+	return c.a.Groups > 1 && most <= fewWeights && c.w.DType.Compute() == c.w.DType
+}
+
 // kernelOfFew is the same as sums over all places, of groups that have too few channels
 // for a product: of [N, group, O of group, C of group, window..., places...].
 func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
@@ -71,8 +80,6 @@ func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
 		c.err = err
 		return nil
 	}
-	sums := d.DType.Compute()
-	windows, d = c.cast(windows, sums), c.cast(d, sums)
 	batch, channels, kernel, places := c.x.Shape[0], c.w.Shape[1], c.w.Shape[2:], d.Shape[2:]
 	full := slices.Concat(ir.Shape{batch, c.groups, perGroup, channels}, kernel, places)
 	d = c.expand(c.reshape(d, slices.Concat(ir.Shape{batch, c.groups, perGroup, ir.N(1)}, ones(c.spatial), places)), full)
@@ -81,5 +88,5 @@ func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	for i := range c.spatial {
 		over = append(over, 4+c.spatial+i)
 	}
-	return c.cast(c.reshape(c.sum(c.mul(d, x), over...), c.w.Shape), c.w.DType)
+	return c.reshape(c.sum(c.mul(d, x), over...), c.w.Shape)
 }

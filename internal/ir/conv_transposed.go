@@ -1,6 +1,9 @@
 package ir
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // ConvTransposed is the gradient of a convolution with respect to its x: of d [N, O,
 // places...], which are a convolution's results, and w [O, C/groups, kernel...] it makes
@@ -13,8 +16,7 @@ import "slices"
 // of one.
 func ConvTransposed(b *Builder, a *ConvAttr, d, w *Node, size Shape) (*Node, error) {
 	t := &convTransposed{definer: definer{b: b}, d: d, groups: a.Groups}
-	t.kernel = t.turned(w)
-	rank := len(size) + 2
+	rank, pieces := len(size)+2, 1
 	starts := make([]int, len(size))
 	for i := range size {
 		k, _ := w.Shape[i+2].Const()
@@ -23,7 +25,17 @@ func ConvTransposed(b *Builder, a *ConvAttr, d, w *Node, size Shape) (*Node, err
 			return t.fail("%v elements of axis %d are no whole strides and a rest", size[i], i), t.err
 		}
 		t.axes, starts[i] = append(t.axes, axis), axis.start
+		pieces *= len(axis.parts)
 	}
+	if pieces > maxPieces && slices.Max(a.Dilation) > 1 {
+		plain := *a
+		plain.Dilation = slices.Repeat([]int{1}, len(size))
+		if w = t.undilated(w, a.Dilation); t.err != nil {
+			return nil, t.err
+		}
+		return ConvTransposed(b, &plain, d, w, size)
+	}
+	t.kernel = t.turned(w)
 	y := t.interleaved(t.pieces(nil))
 	if t.err != nil {
 		return nil, t.err
@@ -36,6 +48,33 @@ func ConvTransposed(b *Builder, a *ConvAttr, d, w *Node, size Shape) (*Node, err
 		y = t.add(Slice, to, y)
 	}
 	return y, t.err
+}
+
+// maxPieces is how many convolutions are made at most, if there are fewer with zeros
+// between the weights of a dilated kernel, which are multiplied then.
+const maxPieces = 16
+
+// undilated is a kernel with zeros between its weights.
+func (t *convTransposed) undilated(w *Node, dilation []int) *Node {
+	for i, apart := range dilation {
+		axis := i + 2
+		if apart == 1 || t.err != nil {
+			continue
+		}
+		rank := len(w.Shape)
+		k, _ := w.Shape[axis].Const()
+		pairs := slices.Insert(slices.Clone(w.Shape), axis+1, N(1))
+		pad := Attr{Before: zeros(rank + 1), After: zeros(rank + 1)}
+		pad.After[axis+1] = N(apart - 1)
+		long := slices.Clone(w.Shape)
+		long[axis] = N(k * apart)
+		cut := Attr{Starts: zeros(rank), Steps: slices.Repeat([]int{1}, rank), Shape: slices.Clone(long)}
+		cut.Shape[axis] = N((k-1)*apart + 1)
+		if w = t.reshape(t.add(Pad, pad, t.reshape(w, pairs)), long); t.err == nil { // none behind the last
+			w = t.add(Slice, cut, w)
+		}
+	}
+	return w
 }
 
 type convTransposed struct {
@@ -95,26 +134,32 @@ func planPadded(k, stride, dilation, before int, places, size Dim) *phases {
 	}
 	p := &phases{stride: stride, length: last.Plus(1 - first), start: before - first*stride}
 	common := divisor(stride, dilation)
-	for r := range stride {
-		f := phase{count: 1, step: stride / common, apart: dilation / common}
-		for f.weight < min(k, f.step) && f.weight*dilation%stride != r {
-			f.weight++
-		}
-		if f.weight < min(k, f.step) {
-			f.taps = (k - f.weight + f.step - 1) / f.step
-		}
+	step := stride / common
+	begins := map[int]int{} // the first weight of each phase that has some
+	for weight := range min(k, step) {
+		begins[weight*dilation%stride] = weight
+	}
+	next := 0
+	for _, r := range slices.Sorted(maps.Keys(begins)) {
+		f := phase{count: 1, weight: begins[r], step: step, apart: dilation / common}
+		f.taps = (k - f.weight + step - 1) / step
 		offset := (f.weight*dilation - r) / stride
 		f.before = (f.taps-1)*f.apart + offset - first
-		after, ok := last.Plus(1 - offset).Sub(places).Const()
-		if !ok {
+		if f.after, ok = last.Plus(1 - offset).Sub(places).Const(); !ok {
 			return nil
 		}
-		f.after = after
-		if n := len(p.parts); n > 0 && p.parts[n-1].taps == f.taps && (f.taps == 0 || dilation == 1) {
+		if r > next {
+			p.parts = append(p.parts, phase{count: r - next})
+		}
+		next = r + 1
+		if n := len(p.parts); n > 0 && p.parts[n-1].taps == f.taps && dilation == 1 {
 			p.parts[n-1].count++
 			continue
 		}
 		p.parts = append(p.parts, f)
+	}
+	if next < stride {
+		p.parts = append(p.parts, phase{count: stride - next})
 	}
 	return p
 }

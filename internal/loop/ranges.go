@@ -18,7 +18,7 @@ func SplitRanges(k *Kernel) *Kernel {
 
 // rebuilt is a kernel with another body, unless it accumulates or nothing is found.
 func rebuilt(k *Kernel, by func([]Stmt) (body []Stmt, found bool)) *Kernel {
-	if accumulates(k.Body) {
+	if Accumulates(k.Body) {
 		return k
 	}
 	body, found := by(k.Body)
@@ -35,10 +35,11 @@ const (
 	maxRangeExprs = 400
 )
 
-func accumulates(body []Stmt) bool {
+// Accumulates tells whether a body has an Acc.
+func Accumulates(body []Stmt) bool {
 	return slices.ContainsFunc(body, func(s Stmt) bool {
 		if l, ok := s.(*Loop); ok {
-			return accumulates(l.Body)
+			return Accumulates(l.Body)
 		}
 		_, acc := s.(*Acc)
 		return acc

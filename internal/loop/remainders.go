@@ -13,8 +13,14 @@ import (
 // are repeated one behind the other becomes a loop over these and one along them. A
 // kernel that accumulates stays as it is.
 func SplitRemainders(k *Kernel) *Kernel {
-	return rebuilt(k, splitRemainders)
+	count := countExprs(k.Body)
+	s := &remainders{left: max(maxRangeExprs, 2*count) - count}
+	return rebuilt(k, s.split)
 }
+
+// remainders splits loops of one kernel, as long as there are expressions left that the
+// copies of its body may have more than it has.
+type remainders struct{ left int }
 
 // Limits of divisors: of those with a loop for each remainder, and of those whose
 // remainders are enough for lanes of their own.
@@ -23,7 +29,7 @@ const (
 	leastTurn  = 16
 )
 
-func splitRemainders(body []Stmt) (all []Stmt, found bool) {
+func (r *remainders) split(body []Stmt) (all []Stmt, found bool) {
 	for _, s := range body {
 		l, ok := s.(*Loop)
 		if !ok {
@@ -34,15 +40,25 @@ func splitRemainders(body []Stmt) (all []Stmt, found bool) {
 		if parts == nil {
 			parts = phases(l)
 		}
-		if parts == nil {
-			inside, more := splitRemainders(l.Body)
+		if parts == nil || !r.affords(parts, l) {
+			inside, more := r.split(l.Body)
 			all, found = append(all, &Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: l.Range, Body: inside}), found || more
 			continue
 		}
-		inside, _ := splitRemainders(parts)
+		inside, _ := r.split(parts)
 		all, found = append(all, inside...), true
 	}
 	return all, found
+}
+
+// affords takes what parts have more than l from what is left, if there is so much.
+func (r *remainders) affords(parts []Stmt, l *Loop) bool {
+	more := max(0, countExprs(parts)-countExprs([]Stmt{l}))
+	if more > r.left {
+		return false
+	}
+	r.left -= more
+	return true
 }
 
 // phases is l as a loop for each remainder of its variable by the divisor that its
@@ -64,18 +80,13 @@ func phases(l *Loop) []Stmt {
 		return nil
 	}
 	var parts []Stmt
-	exprs := 0
 	for r := range by {
 		v := &Var{Name: l.Var.Name}
 		part := &Loop{Var: v, Hi: Int((n - r + by - 1) / by), Range: l.Range}
 		part.Body = withPlace(l.Body, l.Var, AddIndex(MulIndex(v.Ref(), Int(by)), Int(r)), nil)
 		if len(part.Body) > 0 {
-			exprs += countExprs(part.Body)
 			parts = append(parts, part)
 		}
-	}
-	if exprs > max(maxRangeExprs, 2*countExprs(l.Body)) {
-		return nil
 	}
 	return parts
 }

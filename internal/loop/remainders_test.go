@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -172,6 +173,41 @@ p1[0] = s
 				t.Errorf("%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestSplitRemaindersEnds: a nest in which each loop could be split makes no more than so
+// many expressions, as each axis would multiply them.
+func TestSplitRemaindersEnds(t *testing.T) {
+	var text strings.Builder
+	const axes = 3
+	text.WriteString("kernel \"k\"\nparam p0 f32[512] read\nparam p1 f32[512] write\nfor global g < 1 {\n")
+	index, all := "g", "0 < 1"
+	for i := range axes {
+		kind := "serial"
+		if i == axes-1 {
+			kind = "vector"
+		}
+		fmt.Fprintf(&text, "for %s i%d < 8 {\n", kind, i)
+		index = fmt.Sprintf("(%s)*8 + i%d", index, i)
+		all = fmt.Sprintf("and(%s, mod(i%d, 4) < 1)", all, i)
+	}
+	fmt.Fprintf(&text, "p1[%s] = where(%s, p0[%s ? %s], f32(7))\n%s}\n", index, all, index, all, strings.Repeat("}\n", axes))
+	k, err := loop.Parse(text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	split := loop.SplitRemainders(k)
+	if split == k {
+		t.Error("stays as it is")
+	}
+	if !bytes.Equal(stored(t, split), stored(t, k)) {
+		t.Errorf("stores something else:\n%v", split)
+	}
+	exprs := 0
+	split.WalkExprs(func(*loop.Expr) { exprs++ })
+	if exprs > 400 {
+		t.Errorf("%d expressions:\n%v", exprs, split)
 	}
 }
 

@@ -54,6 +54,7 @@ func (k *gemmKernel) places(env ir.Env, rows, cols int) (*places, error) {
 const (
 	placedRows  = 32
 	alignedRows = 64
+	onceRows    = 6 // one row panel
 )
 
 // worthDirect tells whether tile kernels had better read columns where they lie.
@@ -61,7 +62,31 @@ func (o *places) worthDirect(s gemmSize, lanes int) bool {
 	if s.k == 0 || o.cols.Step != 4 || o.cols.Length%lanes > 0 && o.cols.Length < s.cols {
 		return false
 	}
-	return s.rows <= placedRows || s.rows <= alignedRows && o.aligned(4*lanes)
+	if s.rows > placedRows && (s.rows > alignedRows || !o.aligned(4*lanes)) {
+		return false
+	}
+	return s.rows <= onceRows || !o.pilesUp()
+}
+
+// pilesUp tells whether lines of one vector's rows push each other out of the second
+// cache, so that each row panel brings them from beyond it: where channels are a multiple
+// of some kilobytes apart.
+func (o *places) pilesUp() bool {
+	const line, sets, ways = 64, 1024, 8
+	var lines [sets]int
+	last := 1 // no line
+	for _, at := range o.rows[:min(len(o.rows), template.SumBlock)] {
+		n := at & -line
+		if n == last {
+			continue
+		}
+		last = n
+		set := uint(n) / line % sets
+		if lines[set]++; lines[set] > ways {
+			return true
+		}
+	}
+	return false
 }
 
 // aligned tells whether vectors lie a multiple of their bytes apart.

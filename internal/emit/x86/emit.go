@@ -59,7 +59,7 @@ func emit(k *loop.Kernel, isa ISA, o emitOptions) (code, streaming *Code, err er
 			e.streamable = e.onlyWritten()
 		}
 		e.kernel()
-		if e.GiveUp != nil { // plan has changed
+		if e.GiveUp != nil || e.again { // plan has changed
 			continue
 		}
 		if e.Err != nil {
@@ -94,6 +94,8 @@ type emitter struct {
 
 	partial map[*loop.Local]*partials
 	why     string // what made it give up
+	apart   bool   // nothing is accumulated: no loop needs what another leaves in registers
+	again   bool   // a loop gave up
 }
 
 // laneMode is how the iterations of a Vector loop are run. Where one turns out
@@ -116,6 +118,7 @@ type constKey struct {
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
 	e := &emitter{isa: isa, a: &asm.Asm{ISA: isa}, plan: plan, chains: map[*loop.Local]int{}, consts: map[constKey]reg{}}
 	e.Builder = native.NewBuilder[*inst](k, e)
+	e.apart = !loop.Accumulates(k.Body)
 	return e
 }
 

@@ -389,7 +389,8 @@ func (t *tileGen) operands() {
 // second cache, where they come from beyond it: by AVX2, whose tiles would wait for a
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
-	return t.ISA == asm.AVX2 && t.format == GemmF32 && t.reads != GemmColumns
+	taken := t.reads == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
+	return t.ISA == asm.AVX2 && t.format == GemmF32 && t.reads != GemmColumns && !taken
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each

@@ -26,6 +26,9 @@ func (e *emitter) Loop(l *loop.Loop) {
 		e.serialLoop(l, t, false)
 	default:
 		e.vectorLoop(l, t)
+		if e.GiveUp == l && e.apart { // which loops behind it have to run otherwise, too, shows now
+			e.again, e.GiveUp = true, nil
+		}
 	}
 	e.Leave()
 	e.label(end)
