@@ -320,6 +320,9 @@ func foldCondition(e *Expr) *Expr {
 		} else if ok {
 			return e.Args[2]
 		}
+		if x, y := e.Args[1], e.Args[2]; x.Kind == KindConst && y.Kind == KindConst && x.Bits == y.Bits {
+			return x
+		}
 	case e.Kind == KindApply && e.DType == ir.Bool && (e.Op == ir.And || e.Op == ir.Or):
 		for i := range e.Args {
 			truth, ok := knows(i)

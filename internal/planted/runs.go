@@ -187,6 +187,12 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestSplitRemaindersText",
 	},
 	{
+		Name: "remainders-without-end", File: "internal/loop/remainders.go",
+		Old:     "if more > r.left {",
+		New:     "if more > 4*maxRangeExprs {",
+		Package: "internal/loop", Run: "TestSplitRemaindersEnds",
+	},
+	{
 		Name: "turns-leave-the-rest", File: "internal/loop/remainders.go",
 		Old:     "if n%by > 0 {",
 		New:     "if n%by > by/2 {",
