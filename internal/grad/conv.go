@@ -69,13 +69,17 @@ const fewWeights = 4
 
 func (c *convGrad) ofFew(perGroup ir.Dim) bool {
 	_, most := perGroup.Mul(c.w.Shape[1]).Bounds()
-	return c.a.Groups > 1 && most <= fewWeights && c.w.DType.Compute() == c.w.DType
+	return c.a.Groups > 1 && most <= fewWeights
 }
 
 // kernelOfFew is the same as sums over all places, of groups that have too few channels
 // for a product: of [N, group, O of group, C of group, window..., places...].
 func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
-	windows, err := ir.ConvWindows(c.b, c.a, c.x, c.w)
+	x := c.x
+	if sums := d.DType.Compute(); d.DType != sums { // once, not for each weight
+		x, d = c.op(ir.Contiguous, c.cast(x, sums)), c.op(ir.Contiguous, c.cast(d, sums))
+	}
+	windows, err := ir.ConvWindows(c.b, c.a, x, c.w)
 	if err != nil {
 		c.err = err
 		return nil
@@ -83,10 +87,10 @@ func (c *convGrad) kernelOfFew(d *ir.Node, perGroup ir.Dim) *ir.Node {
 	batch, channels, kernel, places := c.x.Shape[0], c.w.Shape[1], c.w.Shape[2:], d.Shape[2:]
 	full := slices.Concat(ir.Shape{batch, c.groups, perGroup, channels}, kernel, places)
 	d = c.expand(c.reshape(d, slices.Concat(ir.Shape{batch, c.groups, perGroup, ir.N(1)}, ones(c.spatial), places)), full)
-	x := c.expand(c.reshape(windows, slices.Concat(ir.Shape{batch, c.groups, ir.N(1), channels}, kernel, places)), full)
+	x = c.expand(c.reshape(windows, slices.Concat(ir.Shape{batch, c.groups, ir.N(1), channels}, kernel, places)), full)
 	over := []int{0}
 	for i := range c.spatial {
 		over = append(over, 4+c.spatial+i)
 	}
-	return c.reshape(c.sum(c.mul(d, x), over...), c.w.Shape)
+	return c.cast(c.reshape(c.sum(c.mul(d, x), over...), c.w.Shape), c.w.DType)
 }
