@@ -41,13 +41,6 @@ func (c *transposedCase) want(x, w []float32) []float32 {
 	for i := range c.places {
 		size = append(size, c.size(i))
 	}
-	count := func(s []int) int {
-		n := 1
-		for _, v := range s {
-			n *= v
-		}
-		return n
-	}
 	places, taps, results := count(c.places), count(c.kernel), count(size)
 	y := make([]float32, c.batch*c.groups*c.out*results)
 	for image := range c.batch {
@@ -112,20 +105,13 @@ func TestConvTransposed(t *testing.T) {
 		if least < 1 {
 			continue
 		}
-		count := func(s ...int) int {
-			n := 1
-			for _, v := range s {
-				n *= v
-			}
-			return n
-		}
 		xs := append([]int{c.batch, c.groups * c.in}, c.places...)
 		ws := append([]int{c.groups * c.in, c.out}, c.kernel...)
-		x, w := smallIntegers(rng, count(xs...)), smallIntegers(rng, count(ws...))
+		x, w := smallIntegers(rng, count(xs)), smallIntegers(rng, count(ws))
 		want := c.want(x, w)
 		o := sinter.ConvOptions{Stride: c.stride, Dilation: c.dilation, Padding: c.before, OutputPadding: c.extra, Groups: c.groups}
 		y := sinter.ConvTranspose(sinter.Of(x, xs...), sinter.Of(w, ws...), o)
-		compareWhole(t, fmt.Sprintf("seed %d, %+v", seed, c), y, want, referee, cpu)
+		compareExactly(t, fmt.Sprintf("seed %d, %+v", seed, c), y, want, referee, cpu)
 		if slices.Max(c.extra) > 0 { // no convolution has it as its gradient
 			continue
 		}
@@ -137,7 +123,7 @@ func TestConvTransposed(t *testing.T) {
 		image := sinter.Zeros(sinter.F32, shape...)
 		kernel := sinter.Of(w, ws...)
 		dx := sinter.VJP([]tensor{sinter.Conv(image, kernel, o)}, []tensor{sinter.Of(x, xs...)}, image)[0]
-		compareWhole(t, fmt.Sprintf("gradient, seed %d, %+v", seed, c), dx, want, referee, cpu)
+		compareExactly(t, fmt.Sprintf("gradient, seed %d, %+v", seed, c), dx, want, referee, cpu)
 	}
 }
 
@@ -156,7 +142,7 @@ func TestConvTransposedRefuses(t *testing.T) {
 	}
 }
 
-func compareWhole(t *testing.T, name string, y tensor, want []float32, devices ...*sinter.Device) {
+func compareExactly(t *testing.T, name string, y tensor, want []float32, devices ...*sinter.Device) {
 	t.Helper()
 	for _, d := range devices {
 		p, err := sinter.Compile(sinter.Capture(y), sinter.Options{Device: d})

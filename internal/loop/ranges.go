@@ -272,15 +272,10 @@ func partOf(l *Loop, is map[*Expr]bool, mayBeEmpty bool) *Loop {
 		case *Set:
 			part.Body = append(part.Body, &Set{own[s.Local], s.Value})
 		case *Store:
-			if s.Valid != nil && s.Valid.Kind == KindConst {
-				if s.Valid.Bits == 0 {
-					continue
-				}
-				s.Valid = nil
-			}
 			part.Body = append(part.Body, s)
 		}
 	}
+	part.Body = withoutFalse(part.Body)
 	return part
 }
 

@@ -3,12 +3,10 @@ package loop_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/loop"
-	"github.com/sinterml/sinter/internal/loop/looptest"
 )
 
 func TestSplitRemaindersText(t *testing.T) {
@@ -207,28 +205,4 @@ func TestSplitRemaindersEnds(t *testing.T) {
 }
 
 // TestSplitRemainders has random kernels do the same in loops of their own.
-func TestSplitRemainders(t *testing.T) {
-	split := 0
-	for seed := range uint64(3000) {
-		c := looptest.Random(rand.New(rand.NewPCG(seed, 5)), looptest.Config{})
-		k := loop.SplitRemainders(c.Kernel)
-		if k == c.Kernel {
-			continue
-		}
-		split++
-		if err := loop.Check(k); err != nil {
-			t.Fatalf("seed %d: %v\n%v\nof\n%v", seed, err, k, c.Kernel)
-		}
-		want, got := c.Copy(), c.Copy()
-		if err := loop.Interpret(c.Kernel, want); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if err := loop.Interpret(k, got); err != nil {
-			t.Fatalf("seed %d: %v\n%v", seed, err, k)
-		}
-		if err := c.Same(got, want); err != nil {
-			t.Fatalf("seed %d: %v\n%v\nof\n%v", seed, err, k, c.Kernel)
-		}
-	}
-	t.Logf("%d kernels are split", split)
-}
+func TestSplitRemainders(t *testing.T) { testRandomKernels(t, loop.SplitRemainders) }

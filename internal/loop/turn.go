@@ -45,53 +45,15 @@ func turn(outer *Loop) []Stmt {
 	if turns, ok := outer.Hi.AsInt(); !known || lanes > shortLanes || ok && turns < leastTurns {
 		return nil
 	}
-	if outer.Range != Global && !independent(outer, inner, lanes) {
+	if outer.Range != Global && !ownElements(outer) {
 		return nil
 	}
 	l := &Loop{Var: outer.Var, Hi: outer.Hi, Range: Vector}
 	for lane := range lanes {
-		l.Body = append(l.Body, atLane(inner, lane)...)
+		l.Body = append(l.Body, withPlace(inner.Body, inner.Var, Int(lane), nil)...)
 	}
 	if outer.Range == Global {
 		return Split(l, &Var{Name: outer.Var.Name + "b"}, turnBlock)
 	}
 	return []Stmt{l}
-}
-
-// atLane is the body of a loop for one value of its variable.
-func atLane(l *Loop, lane int) []Stmt {
-	is := map[*Expr]bool{}
-	eachComparison(l.Body, func(e *Expr) {
-		at := Substitute(SubIndex(e.Args[0], e.Args[1]), map[*Var]*Expr{l.Var: Int(lane)})
-		if n, ok := Fold(at).AsInt(); ok {
-			is[e] = n < 0
-		}
-	})
-	part := partOf(l, is, false)
-	return Rewrite(substitute(part.Body, map[*Var]*Expr{part.Var: Int(lane)}), func(e *Expr) *Expr { return foldOne(e, nil) })
-}
-
-// independent tells whether iterations of a serial loop around a Vector loop write
-// elements of their own, which none of them reads.
-func independent(outer, inner *Loop, lanes int) bool {
-	ok := true
-	stored := map[int]bool{}
-	walkStores(inner.Body, func(s *Store) {
-		rest, far, affine := Affine(s.Index, outer.Var)
-		near := Int(0)
-		if affine {
-			_, near, affine = Affine(rest, inner.Var)
-		}
-		if !affine {
-			ok = false
-			return
-		}
-		f, known := far.AsInt()
-		n, known2 := near.AsInt()
-		ok = ok && known && known2 && max(f, -f) > (lanes-1)*max(n, -n) && !stored[s.Param]
-		stored[s.Param] = true
-	})
-	body := Kernel{Body: inner.Body}
-	body.WalkExprs(func(e *Expr) { ok = ok && (e.Kind != KindLoad || !stored[e.Param]) })
-	return ok
 }

@@ -163,15 +163,15 @@ var runDefects = []Defect{
 		Package: "internal/loop", Run: "TestSplitRanges",
 	},
 	{
-		Name: "turned-rows-overlap", File: "internal/loop/turn.go",
-		Old:     "max(f, -f) > (lanes-1)*max(n, -n) &&",
-		New:     "max(f, -f) > 0*max(n, -n) &&",
+		Name: "turned-rows-overlap", File: "internal/loop/remainders.go",
+		Old:     "base, span+max(0, n-1)*max(each, -each)",
+		New:     "base, span",
 		Package: "internal/loop", Run: "TestTurnShortText",
 	},
 	{
 		Name: "turned-lanes-all-first", File: "internal/loop/turn.go",
-		Old:     "map[*Var]*Expr{part.Var: Int(lane)}",
-		New:     "map[*Var]*Expr{part.Var: Int(0 * lane)}",
+		Old:     "inner.Var, Int(lane), nil",
+		New:     "inner.Var, Int(0*lane), nil",
 		Package: "internal/loop", Run: "TestTurnShortText",
 	},
 	{

@@ -13,7 +13,7 @@ func Lower(g *ir.Graph, precision ir.DType, windows ir.Windows, keep func(n *ir.
 	replaced := false
 	var inPlace *windowsInPlace
 	if windows == ir.WindowsAsColumns && precision != ir.I8 && narrowOf(precision) == (narrow{}) {
-		inPlace = newWindowsInPlace(g)
+		inPlace = &windowsInPlace{g.Users(), g.Outputs}
 	}
 	low, err := ir.Rebuild(g, func(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.Node, error) {
 		if n.Op == ir.Get && outs[n.In[0]] != nil {

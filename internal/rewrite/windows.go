@@ -1,25 +1,17 @@
 package rewrite
 
-import "github.com/sinterml/sinter/internal/ir"
+import (
+	"slices"
+
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // windowsInPlace finds the products of f32 whose right operand is a copy of windows that
 // nothing else needs, as those of a gradient of a kernel: where devices pack columns from
 // where they lie the copy is not made.
 type windowsInPlace struct {
-	users []int
-}
-
-func newWindowsInPlace(g *ir.Graph) *windowsInPlace {
-	w := &windowsInPlace{users: make([]int, len(g.Nodes))}
-	for _, n := range g.Nodes {
-		for _, x := range n.In {
-			w.users[x.ID]++
-		}
-	}
-	for _, o := range g.Outputs {
-		w.users[o.ID]++
-	}
-	return w
+	users   [][]*ir.Node
+	outputs []*ir.Node
 }
 
 // product is n with its windows where they lie; nil if it has none, or a copy is wanted.
@@ -36,7 +28,7 @@ func (w *windowsInPlace) product(b *ir.Builder, n *ir.Node, in []*ir.Node) (*ir.
 
 // copied tells whether x is a view of a copy of windows, which n alone needs.
 func (w *windowsInPlace) copied(x *ir.Node) bool {
-	for ; w.users[x.ID] == 1; x = x.In[0] {
+	for ; len(w.users[x.ID]) == 1 && !slices.Contains(w.outputs, x); x = x.In[0] {
 		switch x.Op {
 		case ir.Reshape, ir.Permute:
 		case ir.Contiguous:

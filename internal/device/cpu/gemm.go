@@ -149,10 +149,8 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case g.TurnedX() && k.format != template.Bytes:
 		if !k.tiles.format.AMX() {
 			k.tiles.reads = x86.GemmColumns
-		} else {
-			if k.turnX, err = transposes[c.isa](); err != nil {
-				return err
-			}
+		} else if k.turnX, err = transposes[c.isa](); err != nil {
+			return err
 		}
 		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (o *places) worthDirect(s gemmSize, lanes int) bool {
 // cache, so that each row panel brings them from beyond it: where channels are a multiple
 // of some kilobytes apart.
 func (o *places) pilesUp() bool {
-	const line, sets, ways = 64, 1024, 8
+	const line, sets, ways = 64, 1024, 8 // of 512 KB
 	var lines [sets]int
 	last := 1 // no line
 	for _, at := range o.rows[:min(len(o.rows), template.SumBlock)] {
