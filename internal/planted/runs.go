@@ -165,7 +165,7 @@ var runDefects = []Defect{
 	{
 		Name: "turned-rows-overlap", File: "internal/loop/remainders.go",
 		Old:     "base, span+max(0, n-1)*max(each, -each)",
-		New:     "base, span",
+		New:     "base, span+0*max(0, n-1)*max(each, -each)",
 		Package: "internal/loop", Run: "TestTurnShortText",
 	},
 	{
