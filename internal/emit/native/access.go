@@ -41,9 +41,10 @@ func (a *Access) From(lane int) *Poly {
 
 // Body says what a copy of the body of a Vector loop takes.
 type Body struct {
-	Operations int  // on lanes
+	Operations int  // on lanes, those of 8 bytes twice
 	Locals     int  // which occupy registers throughout
 	Masks      int  // those of them that are bool
+	Pairs      int  // those of them that have lanes of 8 bytes
 	Scattered  bool // lanes of some access do not lie one after the other
 }
 
@@ -96,7 +97,7 @@ func (m *measure[I]) node(n *Node) {
 		m.access(n.Operands[0])
 		return
 	case n.Kind == loop.KindApply && m.counts(n.DType):
-		m.Operations++
+		m.Operations += max(1, n.DType.Size()/4)
 	}
 	for _, a := range n.Operands {
 		m.node(a)
@@ -105,8 +106,11 @@ func (m *measure[I]) node(n *Node) {
 
 func (m *measure[I]) local(l *loop.Local) {
 	m.Locals++
-	if l.DType == ir.Bool {
+	switch {
+	case l.DType == ir.Bool:
 		m.Masks++
+	case l.DType.Size() == 8:
+		m.Pairs++
 	}
 }
 

@@ -13,11 +13,12 @@ const (
 	AsVec     Form = iota // lanes of the compute type
 	AsMask                // bool: a mask register where the machine has such, else lanes of all ones or zeros
 	AsGeneral             // scalar i64
+	AsHalves              // bool: two masks, for the halves of 64-bit lanes
 	AsFlag                // scalar bool, 0 or 1 in a general register
 	asPoly                // an integer sum, by key
 )
 
-// Val is a value's registers: the second is for the high half of i64 lanes.
+// Val is a value's registers: the second is for the high half of lanes of 8 bytes.
 type Val [2]Reg
 
 type memoKey struct {

@@ -13,26 +13,31 @@ func Identity(op ir.Op, d ir.DType) (bits uint64, ok bool) {
 	d = d.Compute()
 	unsigned := d.IsUnsigned()
 	size := 8 * d.Size()
-	float := d == ir.F32
-	f32 := func(x float64) (uint64, bool) { return uint64(math.Float32bits(float32(x))), true }
+	float := d.IsFloat()
+	number := func(x float64) (uint64, bool) {
+		if d == ir.F64 {
+			return math.Float64bits(x), true
+		}
+		return uint64(math.Float32bits(float32(x))), true
+	}
 	switch op {
 	case ir.Add:
 		if float {
-			return f32(math.Copysign(0, -1))
+			return number(math.Copysign(0, -1))
 		}
 		return 0, true
 	case ir.Mul:
 		if float {
-			return f32(1)
+			return number(1)
 		}
 		return 1, true
 	case ir.Max, ir.Min:
 		low := op == ir.Max
 		switch {
 		case float && low:
-			return f32(math.Inf(-1))
+			return number(math.Inf(-1))
 		case float:
-			return f32(math.Inf(1))
+			return number(math.Inf(1))
 		case unsigned && low:
 			return 0, true
 		case unsigned:

@@ -12,7 +12,7 @@ import (
 
 // gatherApart reads the lanes of copy u, if they lie so.
 func (e *emitter) gatherApart(n *node, a native.Access, u int) (reg, bool) {
-	if !evenlyApart(a) || n.DType.Size() > 4 {
+	if !evenlyApart(a, n.DType) || n.DType.Size() > 4 {
 		return 0, false
 	}
 	lane := e.lanesApart(n.Param, a, u)
@@ -45,7 +45,7 @@ func (e *emitter) gatherApart(n *node, a native.Access, u int) (reg, bool) {
 // scatterApart writes the lanes of copy u, if they lie so: x, a mask where they are bools.
 func (e *emitter) scatterApart(param int, a native.Access, x reg, u int) bool {
 	d := e.Kernel.Params[param].DType
-	if !evenlyApart(a) || d.Size() != 4 && d.Size() != 1 {
+	if !evenlyApart(a, d) || d.Size() != 4 && d.Size() != 1 {
 		return false
 	}
 	lane := e.lanesApart(param, a, u)
@@ -71,17 +71,16 @@ func (e *emitter) scatterApart(param int, a native.Access, x reg, u int) bool {
 	return true
 }
 
-func evenlyApart(a native.Access) bool {
+// evenlyApart tells whether lanes of d lie a constant number of elements apart, and not a
+// multiple of a page: those have one place in the first cache, and eight of them at once are
+// slower than one by one.
+func evenlyApart(a native.Access, d ir.DType) bool {
 	if a.Stride == nil {
 		return false
 	}
 	c, ok := a.Stride.Constant()
-	return ok && c%pageLanes != 0
+	return ok && c%int64(page/max(4, d.Size())) != 0
 }
-
-// Lanes of f32 that lie a multiple of a page apart have one place in the first cache:
-// eight at once are slower than one by one.
-const pageLanes = 1024
 
 // lanesApart tells where each lane of copy u lies.
 func (e *emitter) lanesApart(param int, a native.Access, u int) func(i int) operand {

@@ -34,10 +34,8 @@ func (e *emitter) apply(n *node, u int) reg {
 	case n.Op == ir.Shl || n.Op == ir.Shr:
 		return e.shift(n, u)
 	}
-	if d == ir.F32 && b.Kind == loop.KindConst && (n.Op == ir.Max || n.Op == ir.Min) {
-		if x, ok := e.clampConst(n.Op, a, b.ConstBits(), u); ok {
-			return x
-		}
+	if d == ir.F32 && b.Kind == loop.KindConst && clampable(&single, n.Op, uint64(b.ConstBits())) {
+		return e.clampConst(&single, n.Op, e.last(a, u), uint64(b.ConstBits()))
 	}
 	x, y := e.pair(a, b, u)
 	return e.narrowed(e.binary(n.Op, d, x, y), n.DType)
@@ -57,6 +55,9 @@ var simple = map[opType]asm.Op{
 	{ir.Min, ir.U32}: asm.VPMINUD, {ir.Max, ir.U32}: asm.VPMAXUD,
 	{ir.And, ir.I32}: asm.VANDPS, {ir.Or, ir.I32}: asm.VORPS, {ir.Xor, ir.I32}: asm.VXORPS,
 	{ir.And, ir.U32}: asm.VANDPS, {ir.Or, ir.U32}: asm.VORPS, {ir.Xor, ir.U32}: asm.VXORPS,
+	{ir.Add, ir.F64}: asm.VADDPD, {ir.Sub, ir.F64}: asm.VSUBPD, {ir.Mul, ir.F64}: asm.VMULPD, {ir.Div, ir.F64}: asm.VDIVPD,
+	{ir.Add, ir.I64}: asm.VPADDQ, {ir.Sub, ir.I64}: asm.VPSUBQ,
+	{ir.And, ir.I64}: asm.VANDPD, {ir.Or, ir.I64}: asm.VORPD, {ir.Xor, ir.I64}: asm.VXORPD,
 }
 
 // binary is op on two values of the compute type d.
@@ -66,7 +67,7 @@ func (e *emitter) binary(op ir.Op, d ir.DType, a reg, b operand) reg {
 	}
 	switch {
 	case d == ir.F32 && (op == ir.Min || op == ir.Max):
-		return e.minMax(op, a, e.inRegister(b))
+		return e.minMax(&single, op, a, e.inRegister(b))
 	case op == ir.MulHi:
 		return e.mulHi(a, b)
 	case op == ir.IDiv || op == ir.Mod:
@@ -102,141 +103,41 @@ func (e *emitter) inRegister(o operand) reg {
 }
 
 func (e *emitter) unary(op ir.Op, d ir.DType, a *node, u int) reg {
-	if d != ir.F32 {
-		x := e.vec(a, u)
-		switch {
-		case op == ir.Neg:
-			return e.v(asm.VPSUBD, r(e.zero()), r(x))
-		case op == ir.Abs && d == ir.I32:
-			return e.v(asm.VPABSD, r(x))
-		case op == ir.Abs:
-			return x
+	if d == ir.F32 {
+		if op == ir.Neg || op == ir.Abs {
+			return e.unaryFloat(&single, op, r(e.vec(a, u)))
 		}
-		e.Unsupported("%v of %v", op, d)
-		return 0
+		return e.unaryFloat(&single, op, e.last(a, u))
 	}
-	switch op {
-	case ir.Neg:
-		return e.v(asm.VXORPS, r(e.vec(a, u)), bits32(1<<31))
-	case ir.Abs:
-		return e.v(asm.VANDPS, r(e.vec(a, u)), bits32(1<<31-1))
-	case ir.Recip:
-		return e.v(asm.VDIVPS, r(e.constant(uint64(f32bits(1)), 4)), e.last(a, u))
-	case ir.Sqrt:
-		return e.v(asm.VSQRTPS, e.last(a, u))
-	case ir.Round:
-		return e.round(a, 8, u)
-	case ir.Floor:
-		return e.round(a, 9, u)
-	case ir.Trunc:
-		return e.round(a, 11, u)
+	x := e.vec(a, u)
+	switch {
+	case op == ir.Neg:
+		return e.v(asm.VPSUBD, r(e.zero()), r(x))
+	case op == ir.Abs && d == ir.I32:
+		return e.v(asm.VPABSD, r(x))
+	case op == ir.Abs:
+		return x
 	}
-	e.Unsupported("%v of %v: expand it first", op, d)
+	e.Unsupported("%v of %v", op, d)
 	return 0
 }
 
-// round takes the mode as in the immediate of vroundps.
-func (e *emitter) round(a *node, mode int64, u int) reg {
-	if e.isa == AVX512 {
-		return e.vImm(asm.VRNDSCALEPS, mode, e.last(a, u))
-	}
-	return e.vImm(asm.VROUNDPS, mode, e.last(a, u))
-}
-
-// fma is x*y + z with one rounding. A negated factor or summand costs nothing.
+// fma is x*y + z with one rounding.
 func (e *emitter) fma(n *node, u int) reg {
 	if n.DType.Compute() != ir.F32 {
 		e.Unsupported("fma of %v", n.DType)
 		return 0
 	}
-	in := e.slab.new()
-	in.kind = fused
-	args := [3]*node{n.Operands[0], n.Operands[1], n.Operands[2]}
-	for i, a := range args {
-		if a.Kind == loop.KindApply && a.Op == ir.Neg {
-			args[i] = a.Operands[0]
-			if i == 2 {
-				in.negAdd = true
-			} else {
-				in.negMul = !in.negMul
-			}
+	f := e.planFMA(n, u)
+	var src [3]operand
+	for _, i := range f.order {
+		if i == f.inMemory {
+			src[i] = e.last(f.args[i], u)
+		} else {
+			src[i] = r(e.vec(f.args[i], u))
 		}
 	}
-	inMemory := -1
-	for _, i := range [3]int{2, 1, 0} {
-		if e.free(args[i], u) {
-			inMemory = i
-			break
-		}
-	}
-	done := [3]bool{}
-	for range 3 {
-		most := -1
-		for i, a := range args {
-			if !done[i] && i != inMemory && (most < 0 || a.Need > args[most].Need) {
-				most = i
-			}
-		}
-		if most < 0 {
-			break
-		}
-		in.src[most], done[most] = r(e.vec(args[most], u)), true
-	}
-	if inMemory >= 0 {
-		in.src[inMemory] = e.last(args[inMemory], u)
-	}
-	in.n, in.dst = 3, e.NewReg(vec)
-	return e.Add(in).dst
-}
-
-// minMax lets NaN through and puts -0 below +0, which the instructions of that
-// name do not.
-func (e *emitter) minMax(op ir.Op, a, b reg) reg {
-	x := e.extreme(op, a, b)
-	nan := e.compare(asm.VCMPPS, asm.CmpUnord, r(a), r(b))
-	if e.isa == AVX512 {
-		return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))
-	}
-	return e.v(asm.VBLENDVPS, r(x), r(e.v(asm.VADDPS, r(a), r(b))), r(nan))
-}
-
-// extreme is minMax of numbers. Of a NaN and a number it is either, or with
-// AVX2 a mixture of their bits.
-func (e *emitter) extreme(op ir.Op, a, b reg) reg {
-	if e.isa == AVX512 {
-		mode := int64(4) // minimum, the sign that of the result
-		if op == ir.Max {
-			mode = 5
-		}
-		return e.vImm(asm.VRANGEPS, mode, r(a), r(b))
-	}
-	// With a zero on both sides, or a NaN, the instruction gives its second
-	// operand: both orders joined have the right sign.
-	ins, join := asm.VMINPS, asm.VORPS
-	if op == ir.Max {
-		ins, join = asm.VMAXPS, asm.VANDPS
-	}
-	return e.v(join, r(e.v(ins, r(a), r(b))), r(e.v(ins, r(b), r(a))))
-}
-
-// clampConst is minMax with a constant. The instruction gives its second
-// operand for a NaN, and for zeros of any sign: wrong for max with +0, where
-// adding 0 mends it, and for min with -0, which is left to minMax.
-func (e *emitter) clampConst(op ir.Op, a *node, bits uint32, u int) (reg, bool) {
-	const negZero = 1 << 31
-	nan := bits&^negZero > 0x7F800000
-	if nan || op == ir.Min && bits == negZero {
-		return 0, false
-	}
-	c := e.constant(uint64(bits), 4)
-	if op == ir.Min {
-		return e.v(asm.VMINPS, r(c), e.last(a, u)), true
-	}
-	x := e.v(asm.VMAXPS, r(c), e.last(a, u))
-	if bits == 0 {
-		x = e.v(asm.VADDPS, r(x), r(c))
-	}
-	return x, true
+	return e.Add(f.inst(e, src)).dst
 }
 
 func (e *emitter) where(n *node, u int) reg {

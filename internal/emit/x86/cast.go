@@ -45,6 +45,10 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		return e.oneWhere(e.MaskOf(a, u), one)
 	case ir.I64:
 		x = e.castIndex(a, c, u)
+	case ir.F64:
+		if x = e.castDouble(a, to, u); c != ir.F32 {
+			return x
+		}
 	default:
 		e.Unsupported("cast of %v", a.DType)
 		return 0
@@ -59,10 +63,16 @@ func (e *emitter) castIndex(a *node, to ir.DType, u int) reg {
 			return x
 		}
 		v := e.wideVec(a, u)
-		if to == ir.F32 {
-			return e.joinHalves(e.v(asm.VCVTQQ2PS, r(v[0])), e.v(asm.VCVTQQ2PS, r(v[1])))
+		switch {
+		case e.Stopped():
+			return 0
+		case to != ir.F32:
+			return e.lowLanes(v)
+		case e.isa == AVX2: // which would round by way of f64
+			e.NeedOneLane("cast of i64 to f32")
+			return 0
 		}
-		return e.joinHalves(e.v(asm.VPMOVQD, r(v[0])), e.v(asm.VPMOVQD, r(v[1])))
+		return e.joinHalves(e.v(asm.VCVTQQ2PS, r(v[0])), e.v(asm.VCVTQQ2PS, r(v[1])))
 	}
 	x := e.General(a)
 	if to == ir.F32 {

@@ -25,7 +25,9 @@ func (e *emitter) castGeneral(a *node) reg {
 	case ir.U32:
 		return e.g(asm.VMOVD, r(e.vec(a, 0)))
 	case ir.F32:
-		return e.floatToGeneral(e.vec(a, 0))
+		return e.floatToGeneral(asm.VCVTTSS2SI, asm.VUCOMISS, e.vec(a, 0), e.constant(0x5F000000, 4))
+	case ir.F64:
+		return e.floatToGeneral(asm.VCVTTSD2SI, asm.VUCOMISD, e.wideVec(a, 0)[0], e.constant(two63, 8))
 	}
 	e.Unsupported("cast of %v to i64", a.DType)
 	return 0
@@ -55,15 +57,13 @@ func (e *emitter) widenedLoad(d ir.DType, m operand) reg {
 	return 0
 }
 
-// floatToGeneral saturates: the instruction gives the least number for all it
-// cannot represent.
-func (e *emitter) floatToGeneral(x reg) reg {
-	const two63 = 0x5F000000
-	y := e.g(asm.VCVTTSS2SI, r(x))
-	e.do(asm.VUCOMISS, r(x), r(e.constant(two63, 4)))
-	most := e.gImm(asm.MOV, math.MaxInt64)
-	y = e.gTied(asm.CMOV(asm.UGE), r(y), r(most))
+// floatToGeneral saturates from most on, 2^63 in x's type: the instruction gives the least
+// number for all it cannot represent.
+func (e *emitter) floatToGeneral(convert, compare asm.Op, x, most reg) reg {
+	y := e.g(convert, r(x))
+	e.do(compare, r(x), r(most))
+	y = e.gTied(asm.CMOV(asm.UGE), r(y), r(e.gImm(asm.MOV, math.MaxInt64)))
 	none := e.gImm(asm.MOV, 0)
-	e.do(asm.VUCOMISS, r(x), r(x))
+	e.do(compare, r(x), r(x))
 	return e.gTied(asm.CMOV(asm.PAR), r(y), r(none))
 }

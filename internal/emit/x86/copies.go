@@ -14,7 +14,7 @@ func (e *emitter) chooseCopies(t native.Trip) int {
 	}
 	counts := func(d ir.DType) bool { return d != ir.I64 }
 	copies := e.ChooseCopies(t, e.wide(), counts, func(copies int, b native.Body) bool {
-		return b.Locals*copies+4 <= registers && b.Masks*copies <= masks
+		return (b.Locals+b.Pairs)*copies+4 <= registers && b.Masks*copies <= masks
 	})
 	if e.vectors > 0 { // what is more than a row of a tile has would be left to masks
 		return min(copies, e.vectors)

@@ -17,9 +17,8 @@ func (e *emitter) ValueOf(n *node, u int) val {
 		return val{e.MaskOf(n, u)}
 	case e.isGeneral(n) && !e.InVector():
 		return val{e.General(n)}
-	case n.DType == ir.I64 && e.isa == AVX2: // also of a number, which is asked for in lanes then
-		e.NeedOneLane("an i64 for each lane")
-		return val{}
+	case !e.InVector(): // of lanes that are alike one register is enough
+		return val{e.wideVec(n, u)[0]}
 	}
 	return e.wideVec(n, u)
 }
@@ -44,6 +43,9 @@ func (e *emitter) Acc(s *loop.Acc, u int) {
 		if k := e.Lanes.Tail(u); k == 0 && native.Computable(d) && p.nan == 0 {
 			e.Assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
 			return
+		} else if k == 0 && isWide(d) {
+			e.accumulateWide(s.Op, d, p.vals[u], n, u)
+			return
 		}
 		v := e.lanesOf(n, u)
 		if e.Stopped() {
@@ -66,6 +68,10 @@ func (e *emitter) Acc(s *loop.Acc, u int) {
 	if l.Lanes {
 		if native.Computable(d) {
 			e.Assign(l.Vals[u], val{e.accumulate(s.Op, d, l.Vals[u][0], n, u)}, true)
+			e.Changed(deps{Locals: bit})
+			return
+		} else if isWide(d) {
+			e.accumulateWide(s.Op, d, l.Vals[u], n, u)
 			e.Changed(deps{Locals: bit})
 			return
 		}
@@ -100,7 +106,7 @@ func (e *emitter) noteNaN(p *partials, x reg, u int) {
 // join combines what has been accumulated.
 func (e *emitter) join(p *partials, d ir.DType, a, b val) val {
 	if p.nan != 0 {
-		return val{e.narrowed(e.extreme(p.op, a[0], b[0]), d)}
+		return val{e.narrowed(e.extreme(&single, p.op, a[0], b[0]), d)}
 	}
 	return e.combine(p.op, d, a, b)
 }
@@ -108,6 +114,18 @@ func (e *emitter) join(p *partials, d ir.DType, a, b val) val {
 // accumulate is op on sum and n, which may be in memory.
 func (e *emitter) accumulate(op ir.Op, d ir.DType, sum reg, n *node, u int) reg {
 	return e.narrowed(e.binary(op, d.Compute(), sum, e.last(n, u)), d)
+}
+
+// accumulateWide is accumulate for types of 8 bytes, half by half: what makes a half is
+// changed to write the sum.
+func (e *emitter) accumulateWide(op ir.Op, d ir.DType, sum val, n *node, u int) {
+	y := e.lastWide(n, u)
+	for i := range sum {
+		if e.Stopped() {
+			return
+		}
+		e.Assign(val{sum[i]}, val{e.wideBinary(op, d, sum[i], y[i])}, true)
+	}
 }
 
 // lanesOf is n in lanes, bool included.
@@ -131,8 +149,8 @@ func (e *emitter) combine(op ir.Op, d ir.DType, a, b val) val {
 	switch {
 	case d == ir.Bool:
 		return val{e.combineMask(op, a[0], b[0])}
-	case d == ir.I64:
-		return e.combineWide(op, a, b)
+	case isWide(d):
+		return e.combineWide(op, d, a, wideRegs(b))
 	}
 	return val{e.narrowed(e.binary(op, d.Compute(), a[0], r(b[0])), d)}
 }

@@ -19,6 +19,9 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
+		if e.comparesWide(n) {
+			return e.joinMasks(e.maskHalves(n, u))
+		}
 		x := e.MaskOf(a[0], u)
 		return e.combineMask(n.Op, x, e.MaskOf(a[1], u))
 	case ir.Where:
@@ -30,6 +33,9 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	case ir.Less, ir.Equal:
 		return e.comparison(n, u)
 	case ir.Cast:
+		if e.comparesWide(n) {
+			return e.joinMasks(e.maskHalves(n, u))
+		}
 		return e.notZero(a[0], u)
 	}
 	e.Unsupported("%v giving bool", n.Op)
@@ -67,9 +73,11 @@ func (e *emitter) comparison(n *node, u int) reg {
 	case ir.I32, ir.U32:
 		x, y := e.pair(a, b, u)
 		return e.compareInt(n.Op, d, x, y)
+	case ir.F64:
+		return e.joinMasks(e.maskHalves(n, u))
 	case ir.I64:
 		if e.Varies(n) {
-			return e.compareWide(n.Op, e.wideVec(a, u), e.wideVec(b, u))
+			return e.joinMasks(e.maskHalves(n, u))
 		}
 		return e.maskFromFlag(e.Flag(n))
 	case ir.Bool:
@@ -125,9 +133,6 @@ func (e *emitter) notZero(a *node, u int) reg {
 	case ir.I32, ir.U32:
 		return e.maskFromLanes(e.vec(a, u))
 	case ir.I64:
-		if e.Varies(a) {
-			return e.not(e.compareWide(ir.Equal, e.wideVec(a, u), val{e.zero(), e.zero()}))
-		}
 		return e.maskFromFlag(e.notZeroFlag(a))
 	}
 	e.Unsupported("cast of %v to bool", a.DType)

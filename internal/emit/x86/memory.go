@@ -8,9 +8,9 @@ import (
 )
 
 // foldable tells whether a load can be the memory operand of the instruction
-// that uses it: full registers of 32-bit elements, used once, here.
+// that uses it: full registers, used once, here.
 func (e *emitter) foldable(n *node, u int) bool {
-	if n.Kind != loop.KindLoad || len(n.Operands) != 1 || n.Readers != 1 || n.DType.Size() != 4 {
+	if n.Kind != loop.KindLoad || len(n.Operands) != 1 || n.Readers != 1 || n.DType.Size() != 4 && n.DType != ir.F64 {
 		return false
 	}
 	if !e.InVector() || e.Lanes.Tail(u) != 0 || e.Depth(n.Deps) < e.At || !e.Varies(n.Operands[0]) {
@@ -130,6 +130,8 @@ func (e *emitter) loadOne(d ir.DType, m operand) reg {
 	switch d {
 	case ir.F32, ir.I32, ir.U32:
 		return e.v(asm.VBROADCASTSS, m)
+	case ir.F64:
+		return e.v(asm.VBROADCASTSD, m)
 	case ir.I8:
 		return e.broadcastGeneral(e.g(asm.MOVSX8, m), asm.VPBROADCASTD)
 	case ir.U8, ir.Bool:
@@ -207,15 +209,5 @@ func (e *emitter) gatherInto(op asm.Op, old, k reg, m operand) reg {
 	e.Move(own, k)
 	in := e.inst(op, vec, []operand{r(old), m})
 	in.mask, in.tied, in.early = own, true, true
-	return e.Add(in).dst
-}
-
-// maskHalf is the mask of the low or high half of the lanes.
-func (e *emitter) maskHalf(k reg, half int) reg {
-	if half == 0 || k == 0 {
-		return k
-	}
-	in := e.inst(asm.KSHIFTRW, mask, []operand{r(k)})
-	in.imm, in.hasImm = 8, true
 	return e.Add(in).dst
 }

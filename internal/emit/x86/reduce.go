@@ -66,10 +66,7 @@ func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
 	switch {
 	case d == ir.Bool:
 		return val{e.ConstMask(op == ir.And)}, op == ir.And || op == ir.Or
-	case d == ir.I64:
-		if e.isa == AVX2 {
-			return val{}, false
-		}
+	case isWide(d):
 		x := e.constant(bits, 8)
 		return val{x, x}, ok
 	case !native.Computable(d):
@@ -86,8 +83,8 @@ func (e *emitter) orIdentity(op ir.Op, d ir.DType, k reg, v val) val {
 		return val{e.combineMask(ir.Or, v[0], e.not(k))}
 	case d == ir.Bool:
 		return val{e.combineMask(ir.And, v[0], k)}
-	case d == ir.I64:
-		return e.blendWide(k, v, id)
+	case isWide(d):
+		return e.blendWide(e.splitMask(k, true), wideRegs(v), id)
 	}
 	return val{e.blend(k, r(v[0]), id[0])}
 }
@@ -127,12 +124,8 @@ func (e *emitter) foldLanes(p *partials, d ir.DType, v val) val {
 	if d == ir.Bool {
 		return val{e.foldMask(p.op, v[0])}
 	}
-	if op := p.op; d == ir.I64 {
-		x := e.combineWide(op, val{v[0]}, val{v[1]})[0]
-		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0x4E, r(x), r(x))})[0]
-		x = e.combineWide(op, val{x}, val{e.vImm(asm.VSHUFI64X2, 0xB1, r(x), r(x))})[0]
-		x = e.combineWide(op, val{x}, val{e.vImm(asm.VPSHUFD, 0x4E, r(x))})[0]
-		return val{e.g(asm.VMOVQ, r(x))}
+	if isWide(d) {
+		return e.foldWide(p.op, d, v)
 	}
 	x := v[0]
 	both := func(y reg) { x = e.join(p, d, val{x}, val{y})[0] }
@@ -145,6 +138,24 @@ func (e *emitter) foldLanes(p *partials, d ir.DType, v val) val {
 	both(e.vImm(asm.VPERMILPS, 0x4E, r(x)))
 	both(e.vImm(asm.VPERMILPS, 0xB1, r(x)))
 	return val{x}
+}
+
+// foldWide is foldLanes for types of 8 bytes.
+func (e *emitter) foldWide(op ir.Op, d ir.DType, v val) val {
+	x := v[0]
+	with := func(y reg) { x = e.combineWide(op, d, val{x}, wideOperand{r(y)})[0] }
+	with(v[1])
+	if e.isa == AVX512 {
+		with(e.vImm(asm.VSHUFI64X2, 0x4E, r(x), r(x)))
+		with(e.vImm(asm.VSHUFI64X2, 0xB1, r(x), r(x)))
+	} else {
+		with(e.vImm(asm.VPERM2F128, 0x01, r(x), r(x)))
+	}
+	with(e.vImm(asm.VPSHUFD, 0x4E, r(x)))
+	if d == ir.F64 || e.Stopped() {
+		return val{x}
+	}
+	return val{e.g(asm.VMOVQ, r(x))}
 }
 
 // foldMask is true in all lanes if op over the lanes of k is.

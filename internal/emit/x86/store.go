@@ -19,7 +19,7 @@ func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
 		e.NeedOneLane("a store to one element by several lanes")
 		return
 	}
-	if d == ir.I64 {
+	if isWide(d) {
 		e.storeWide(param, index, a, e.wideVec(value, u), k, u)
 		return
 	}
@@ -154,6 +154,8 @@ func (e *emitter) StoreScalar(param int, index, value, valid *node) {
 		x = e.General(value)
 	case ir.Bool:
 		x = e.Flag(value)
+	case ir.F64:
+		x = e.wideVec(value, 0)[0]
 	default:
 		x = e.vec(value.Uncast(), 0)
 	}
@@ -178,6 +180,8 @@ func (e *emitter) storeOne(d ir.DType, m operand, x reg) {
 		e.do(asm.MOVB, m, r(x))
 	case ir.F32, ir.I32, ir.U32:
 		e.do(asm.VMOVSS, m, r(x))
+	case ir.F64:
+		e.do(asm.VMOVSD, m, r(x))
 	case ir.I8, ir.U8:
 		e.do(asm.MOVB, m, r(e.g(asm.VMOVD, r(x))))
 	case ir.I16, ir.U16:

@@ -2,32 +2,21 @@ package x86
 
 import (
 	"github.com/sinterml/sinter/internal/emit/native"
-	"github.com/sinterml/sinter/internal/emit/x86/asm"
-	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
 // vec returns n in vector lanes.
-func (e *emitter) vec(n *node, u int) reg { return e.wideVec(n, u)[0] }
-
-// wideVec is vec for types of 8 bytes as well.
-func (e *emitter) wideVec(n *node, u int) val {
-	if n.Kind == loop.KindLocal {
-		v := e.ReadLocal(n, u)
-		if v[0] == 0 || e.Regs[v[0]].Class != gpr {
-			return v
-		}
+func (e *emitter) vec(n *node, u int) reg {
+	if isWide(n.DType) {
+		e.Unsupported("%v in one register", n.DType)
+		return 0
 	}
-	return e.Value(n, native.AsVec, u, func() val { return e.makeVec(n, u) })
+	return e.wideVec(n, u)[0]
 }
 
 func (e *emitter) makeVec(n *node, u int) val {
-	if n.DType == ir.I64 {
-		if !e.Varies(n) {
-			x := e.broadcastGeneral(e.General(n), asm.VPBROADCASTQ)
-			return val{x, x}
-		}
-		return e.wideLanes(n, u)
+	if isWide(n.DType) {
+		return e.makeWide(n, u)
 	}
 	if !native.Computable(n.DType) {
 		e.Unsupported("%v", n.DType)

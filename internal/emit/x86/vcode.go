@@ -94,6 +94,7 @@ type inst struct {
 	cc     asm.CC
 	negMul bool // fused: -src[0]*src[1]
 	negAdd bool // fused: - src[2]
+	wide   bool // fused: of f64
 	op     asm.Op
 	label  asm.Label
 	dst    reg

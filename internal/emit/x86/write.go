@@ -293,13 +293,17 @@ func (w *writer) memory(o *operand) asm.M {
 	return m
 }
 
-// The multiply-add instructions by the order of their operands and signs: of
+// The multiply-add instructions by type, the order of their operands and signs: of
 // the product, of the summand.
-var fmaOps = [3][2][2]asm.Op{
+var fmaOps = [2][3][2][2]asm.Op{{
 	{{asm.VFMADD132PS, asm.VFMSUB132PS}, {asm.VFNMADD132PS, asm.VFNMSUB132PS}},
 	{{asm.VFMADD213PS, asm.VFMSUB213PS}, {asm.VFNMADD213PS, asm.VFNMSUB213PS}},
 	{{asm.VFMADD231PS, asm.VFMSUB231PS}, {asm.VFNMADD231PS, asm.VFNMSUB231PS}},
-}
+}, {
+	{{asm.VFMADD132PD, asm.VFMSUB132PD}, {asm.VFNMADD132PD, asm.VFNMSUB132PD}},
+	{{asm.VFMADD213PD, asm.VFMSUB213PD}, {asm.VFNMADD213PD, asm.VFNMSUB213PD}},
+	{{asm.VFMADD231PD, asm.VFMSUB231PD}, {asm.VFNMADD231PD, asm.VFNMSUB231PD}},
+}}
 
 func index(b bool) int {
 	if b {
@@ -342,7 +346,7 @@ func (w *writer) fused(in *inst) {
 		}
 		w.copy(vec, d, at[tie])
 	}
-	signs := func(form int) asm.Op { return fmaOps[form][index(in.negMul)][index(in.negAdd)] }
+	signs := func(form int) asm.Op { return fmaOps[index(in.wide)][form][index(in.negMul)][index(in.negAdd)] }
 	last := func(i int) asm.Arg {
 		if i == memory {
 			return w.operand(&in.src[i])

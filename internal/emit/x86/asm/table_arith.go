@@ -105,6 +105,7 @@ var (
 	VFNMSUB132PS = fma("vfnmsub132ps", w0, 0x9E, fv4)
 	VFNMSUB213PS = fma("vfnmsub213ps", w0, 0xAE, fv4)
 	VFNMSUB231PS = fma("vfnmsub231ps", w0, 0xBE, fv4)
+	VFNMSUB132PD = fma("vfnmsub132pd", w1, 0x9E, fv8)
 	VFNMSUB213PD = fma("vfnmsub213pd", w1, 0xAE, fv8)
 	VFNMSUB231PD = fma("vfnmsub231pd", w1, 0xBE, fv8)
 )
