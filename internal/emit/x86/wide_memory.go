@@ -90,13 +90,13 @@ func (e *emitter) storeWide(param int, index *node, a native.Access, x val, k re
 	if a.Unit() {
 		m := e.address(param, a, u)
 		for i := range x {
-			switch {
+			switch half := e.maskHalf(k, i); {
 			case k == 0:
 				e.do(asm.VMOVUPS, m, r(x[i])).stream = e.mayStream(param, a)
 			case e.isa == AVX2:
-				e.do(asm.VMASKMOVPD, m, r(e.maskHalf(k, i)), r(x[i]))
+				e.do(asm.VMASKMOVPD, m, r(half), r(x[i]))
 			default:
-				e.do(asm.VMOVUPD, m, r(x[i])).mask = e.maskHalf(k, i)
+				e.do(asm.VMOVUPD, m, r(x[i])).mask = half
 			}
 			m = e.upperHalf(m)
 		}
