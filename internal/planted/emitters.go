@@ -58,34 +58,34 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "maximum-drops-nan", File: "internal/emit/x86/apply.go",
-		Old:     "return e.vMerge(nan, x, asm.VADDPS, r(a), r(b))",
-		New:     "return e.vMerge(nan, x, asm.VMAXPS, r(a), r(b))",
+		Name: "maximum-drops-nan", File: "internal/emit/x86/floats.go",
+		Old:     "return e.vMerge(nan, x, f.add, r(a), r(b))",
+		New:     "return e.vMerge(nan, x, f.max, r(a), r(b))",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
 	},
 	{
-		Name: "minimum-of-two-zeros", File: "internal/emit/x86/apply.go",
-		Old:     "ins, join := asm.VMINPS, asm.VORPS",
-		New:     "ins, join := asm.VMINPS, asm.VANDPS",
+		Name: "minimum-of-two-zeros", File: "internal/emit/x86/floats.go",
+		Old:     "ins, join := f.min, f.or",
+		New:     "ins, join := f.min, f.and",
 		Package: "internal/device/cpu", Run: "TestConformance/avx2_optimised", Needs: machineCode,
 	},
 	{
-		Name: "clamp-keeps-negative-zero", File: "internal/emit/x86/apply.go",
+		Name: "clamp-keeps-negative-zero", File: "internal/emit/x86/floats.go",
 		Old:     "if bits == 0 {",
-		New:     "if bits == negZero {",
+		New:     "if bits == f.sign {",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "round-up", File: "internal/emit/x86/apply.go",
-		Old:     "return e.round(a, 8, u)",
-		New:     "return e.round(a, 10, u)",
+		Name: "round-up", File: "internal/emit/x86/floats.go",
+		Old:     "return e.round(f, x, 8)",
+		New:     "return e.round(f, x, 10)",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "fma-negated-summand", File: "internal/emit/x86/apply.go",
-		Old: `				in.negAdd = true
+		Name: "fma-negated-summand", File: "internal/emit/x86/floats.go",
+		Old: `				f.negAdd = true
 `,
-		New: `				in.negMul = !in.negMul
+		New: `				f.negMul = !f.negMul
 `,
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
@@ -208,7 +208,7 @@ var emitDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
 	},
 	{
-		Name: "gather-of-wrong-half", File: "internal/emit/x86/memory.go",
+		Name: "gather-of-wrong-half", File: "internal/emit/x86/wide_mask.go",
 		Old:     "in.imm, in.hasImm = 8, true",
 		New:     "in.imm, in.hasImm = 4, true",
 		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: avx512,
