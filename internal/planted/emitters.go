@@ -87,7 +87,7 @@ var emitDefects = []Defect{
 `,
 		New: `				f.negMul = !f.negMul
 `,
-		Package: "internal/emit/x86", Run: "TestRandom$|TestKernels", Needs: machineCode,
+		Package: "internal/emit/x86", Run: "TestRandom$|TestWide", Needs: machineCode,
 	},
 	{
 		Name: "blend-the-other-way", File: "internal/emit/x86/apply.go",

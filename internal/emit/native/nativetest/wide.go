@@ -54,6 +54,7 @@ func wideTexts() (all []string) {
 		each(pair(d, d), "y[i] = x[i ? x[i] < z[i]]")
 		each(pair(d, d), "y[i ? x[i] < z[i]] = z[i]")
 		each(pair(d, d), "y[i] = x[i ? and(1 < i, i < size(N) - 2)]")
+		each(pair(d, d), "t = x[i]\nfor serial k < size(N) {\nt = z[k]\n}\ny[i] = t")
 		each(pair(d, d), "y[i] = where(i < 7, x[0], z[size(N) - 1])")
 		each(fmt.Sprintf("param x %v[3*N] read; param y %v[5*N] write", d, d), "y[5*i] = x[size(3*N) - 1 - 3*i]")
 		each(fmt.Sprintf("param x %v[512*N] read; param y %v[N] write", d, d), "y[i] = x[512*i]")
