@@ -37,7 +37,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 // BenchmarkOperators times operators that are loops or steps of the host on the
 // cpu, no products: sorting, windows over padded images, gradients, and random
-// numbers; and convolutions in groups.
+// numbers; convolutions in groups; and types of 8 bytes.
 func BenchmarkOperators(b *testing.B) {
 	numbers := func(shape ...int) Tensor {
 		n := 1
@@ -96,6 +96,9 @@ func BenchmarkOperators(b *testing.B) {
 		{"convolution dw in groups of one", VJP([]Tensor{Conv(x, apart, ConvOptions{Padding: []int{1, 1}, Groups: 32})}, []Tensor{x}, apart)[0], image},
 		{"convolution dx with strides", Grad(strided.Square().Sum(), x)[0], image},
 		{"transposed convolution", ConvTranspose(x, whole.Slice(Range{}, Range{}, Range{Stop: 2}, Range{Stop: 2}), ConvOptions{Stride: []int{2, 2}}), image},
+		{"exp of f64", x.Cast(F64).Exp(), image},
+		{"softmax of f64", rows.Cast(F64).Softmax(1), inputs{"x": numbers(512, 100)}},
+		{"i64 modulo", x.Mul(Scalar(1000)).Cast(I64).Mod(Of([]int64{97})), image},
 		{"tile", rows.Tile(1, 3), inputs{"x": numbers(512, 100)}},
 		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
 		{"channels last", x.Permute(0, 2, 3, 1), image},

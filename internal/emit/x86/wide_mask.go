@@ -22,7 +22,7 @@ func (e *emitter) maskHalves(n *node, u int) val {
 }
 
 func (e *emitter) makeHalves(n *node, u int) val {
-	if !e.comparesWide(n) {
+	if !e.comparesWide(n) || !e.Varies(n) && !comparesDoubles(n) {
 		return e.splitMask(e.MaskOf(n, u), e.Varies(n))
 	}
 	a := n.Operands
@@ -50,19 +50,30 @@ func (e *emitter) makeHalves(n *node, u int) val {
 	return eachHalf(func(i int) reg { return e.compareWide(n.Op, a[0].DType, x[i], y[i]) }, wideRegs(x), y)
 }
 
-// comparesWide tells whether n comes from comparing lanes of 8 bytes.
+// comparesWide tells whether n comes from comparing values of 8 bytes.
 func (e *emitter) comparesWide(n *node) bool {
 	if n.Kind != loop.KindApply {
 		return false
 	}
-	d := n.Operands[0].DType
 	switch n.Op {
-	case ir.And, ir.Or, ir.Xor:
-		return e.comparesWide(n.Operands[0]) && e.comparesWide(n.Operands[1])
 	case ir.Less, ir.Equal, ir.Cast:
-		return d == ir.F64 || d == ir.I64 && e.Varies(n)
+		return isWide(n.Operands[0].DType)
+	case ir.And, ir.Or, ir.Xor:
+	default:
+		return false
 	}
-	return false
+	yes, known := e.compares[n]
+	if !known {
+		yes = e.comparesWide(n.Operands[0]) && e.comparesWide(n.Operands[1])
+		e.compares[n] = yes
+	}
+	return yes
+}
+
+// comparesDoubles tells the same of one comparison of f64, which is made in lanes where
+// these are all alike, too.
+func comparesDoubles(n *node) bool {
+	return n.Kind == loop.KindApply && !(n.Op == ir.And || n.Op == ir.Or || n.Op == ir.Xor) && n.Operands[0].DType == ir.F64
 }
 
 // compareWide is Less or Equal of lanes of 8 bytes.
