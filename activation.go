@@ -24,30 +24,39 @@ func (x Tensor) ELU(alpha float64) Tensor {
 	return Where(positive, x, Where(positive, x.like(0), x).Expm1().Mul(Scalar(alpha)))
 }
 
+// Activations of several steps compute half types in F32, and round once.
+
 // Sigmoid is 1/(1 + e^-x).
 func (x Tensor) Sigmoid() Tensor {
-	// e^-|x| does not overflow, nor does its gradient.
-	e := x.negative().Exp()
-	return Where(x.Less(Scalar(0)), e, x.like(1)).Div(e.Add(Scalar(1)))
+	return x.float("Sigmoid", func(x Tensor) Tensor {
+		// e^-|x| does not overflow, nor does its gradient.
+		e := x.negative().Exp()
+		return Where(x.Less(Scalar(0)), e, x.like(1)).Div(e.Add(Scalar(1)))
+	})
 }
 
 // LogSigmoid is log(Sigmoid(x)).
 func (x Tensor) LogSigmoid() Tensor { return x.Neg().Softplus().Neg() }
 
 // SiLU is x*Sigmoid(x), also called swish.
-func (x Tensor) SiLU() Tensor { return x.Mul(x.Sigmoid()) }
+func (x Tensor) SiLU() Tensor {
+	return x.float("SiLU", func(x Tensor) Tensor { return x.Mul(x.Sigmoid()) })
+}
 
 // Softplus is log(1 + e^x).
 func (x Tensor) Softplus() Tensor {
-	positive := Where(x.Less(Scalar(0)), x.like(0), x)
-	return positive.Add(x.negative().Exp().Log1p())
+	return x.float("Softplus", func(x Tensor) Tensor {
+		positive := Where(x.Less(Scalar(0)), x.like(0), x)
+		return positive.Add(x.negative().Exp().Log1p())
+	})
 }
 
 // Mish is x*tanh(Softplus(x)).
-func (x Tensor) Mish() Tensor { return x.Mul(x.Softplus().Tanh()) }
+func (x Tensor) Mish() Tensor {
+	return x.float("Mish", func(x Tensor) Tensor { return x.Mul(x.Softplus().Tanh()) })
+}
 
-// GELU is x*Phi(x) with the normal distribution function Phi, by erf. That of half
-// types is computed in F32: 1 + erf cancels where x is negative.
+// GELU is x*Phi(x) with the normal distribution function Phi, by erf.
 func (x Tensor) GELU() Tensor {
 	return x.float("GELU", func(x Tensor) Tensor {
 		phi := x.Mul(Scalar(math.Sqrt2 / 2)).Erf().Add(Scalar(1))
@@ -55,8 +64,7 @@ func (x Tensor) GELU() Tensor {
 	})
 }
 
-// GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016), of half
-// types in F32 too: the cube of f16 overflows, and its gradient.
+// GELUTanh is GELU's approximation by tanh (Hendrycks and Gimpel, 2016).
 func (x Tensor) GELUTanh() Tensor {
 	return x.float("GELUTanh", func(x Tensor) Tensor {
 		cubic := x.Mul(x).Mul(x).Mul(Scalar(0.044715))

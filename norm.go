@@ -6,8 +6,9 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
-// Normalisations take gamma and beta, a factor and a summand after it; the
-// zero Tensor is none. eps keeps the variance from being 0.
+// Normalisations take gamma and beta, a factor and a summand after it, of x's type
+// or, where that is a half type, of F32; the zero Tensor is none. eps keeps the variance
+// from being 0. Of half types all is computed in F32 and rounded once.
 
 // LayerNorm brings the last axes of x to mean 0 and variance 1: as many as
 // gamma has, or one without gamma.
@@ -16,7 +17,7 @@ func LayerNorm(x, gamma, beta Tensor, eps float64) Tensor {
 	if axes == nil {
 		return bad
 	}
-	return x.float("LayerNorm", func(y Tensor) Tensor { return y.normalize(eps, axes) }).affine(gamma, beta)
+	return x.float("LayerNorm", func(y Tensor) Tensor { return y.normalize(eps, axes).affine(gamma, beta) })
 }
 
 // RMSNorm divides x by the root of its mean square over the last axes: as many
@@ -27,8 +28,8 @@ func RMSNorm(x, gamma Tensor, eps float64) Tensor {
 		return bad
 	}
 	return x.float("RMSNorm", func(y Tensor) Tensor {
-		return y.Mul(y.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt())
-	}).affine(gamma, Tensor{})
+		return y.Mul(y.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt()).affine(gamma, Tensor{})
+	})
 }
 
 // lastAxes are the axes that gamma covers; nil with the tensor of the error.
@@ -69,10 +70,18 @@ func (x Tensor) centred(mean Tensor, axes []int) (d, variance Tensor) {
 // affine is x*gamma + beta, either of which may be absent.
 func (x Tensor) affine(gamma, beta Tensor) Tensor {
 	if gamma.v != nil {
-		x = x.Mul(gamma)
+		x = x.Mul(gamma.widenedFor(x))
 	}
 	if beta.v != nil {
-		x = x.Add(beta)
+		x = x.Add(beta.widenedFor(x))
+	}
+	return x
+}
+
+// widenedFor is x in F32 where it is of a half type and y in F32.
+func (x Tensor) widenedFor(y Tensor) Tensor {
+	if y.v != nil && y.v.DType == F32 && (x.v.DType == F16 || x.v.DType == BF16) {
+		return x.Cast(F32)
 	}
 	return x
 }
@@ -103,10 +112,9 @@ func GroupNorm(x Tensor, groups int, gamma, beta Tensor, eps float64) Tensor {
 		return failf([]Tensor{x}, "%v channels do not divide into %d groups", s[1], groups)
 	}
 	rows := ir.Shape{s[0], N(groups), each.Mul(ir.Shape(s[2:]).Numel())}
-	y := x.float("GroupNorm", func(y Tensor) Tensor {
-		return y.reshape(rows).normalize(eps, []int{-1}).reshape(s)
+	return x.float("GroupNorm", func(y Tensor) Tensor {
+		return y.reshape(rows).normalize(eps, []int{-1}).reshape(s).channelAffine(gamma, beta)
 	})
-	return y.channelAffine(gamma, beta)
 }
 
 // BatchNorm brings each channel of x [N, C, spatial...] from a known mean and
@@ -115,8 +123,10 @@ func BatchNorm(x, gamma, beta, mean, variance Tensor, eps float64) Tensor {
 	if bad, ok := firstErr(x, mean, variance); ok {
 		return bad
 	}
-	scale := variance.channels(x).Add(Scalar(eps)).Rsqrt()
-	return x.Sub(mean.channels(x)).Mul(scale).channelAffine(gamma, beta)
+	return x.float("BatchNorm", func(x Tensor) Tensor {
+		scale := variance.widenedFor(x).channels(x).Add(Scalar(eps)).Rsqrt()
+		return x.Sub(mean.widenedFor(x).channels(x)).Mul(scale).channelAffine(gamma, beta)
+	})
 }
 
 // BatchNormTrain is BatchNorm by the mean and the variance of x itself, which
@@ -139,11 +149,11 @@ func BatchNormTrain(x, gamma, beta Tensor, eps float64) (y, mean, variance Tenso
 		var d Tensor
 		m = x.MeanKeep(axes...)
 		d, v = x.centred(m, axes)
-		return d.Mul(v.Add(Scalar(eps)).Rsqrt())
+		return d.Mul(v.Add(Scalar(eps)).Rsqrt()).channelAffine(gamma, beta)
 	})
 	if bad, ok := firstErr(y); ok {
 		return bad, bad, bad
 	}
 	dt := x.v.DType
-	return y.channelAffine(gamma, beta), m.Cast(dt).drop(slices.Clone(axes)), v.Cast(dt).drop(slices.Clone(axes))
+	return y, m.Cast(dt).drop(slices.Clone(axes)), v.Cast(dt).drop(slices.Clone(axes))
 }
