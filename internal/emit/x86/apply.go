@@ -21,7 +21,7 @@ func (e *emitter) apply(n *node, u int) reg {
 	}
 	d := n.DType.Compute()
 	if len(n.Operands) == 1 {
-		return e.narrowed(e.unary(n.Op, d, n.Operands[0], u), n.DType)
+		return e.result(n.Op, e.unary(n.Op, d, n.Operands[0], u), n.DType)
 	}
 	a, b := n.Operands[0], n.Operands[1]
 	if n.Op.Commutes() && e.free(a, u) && !e.free(b, u) {
@@ -38,7 +38,7 @@ func (e *emitter) apply(n *node, u int) reg {
 		return e.clampConst(&single, n.Op, e.last(a, u), uint64(b.ConstBits()))
 	}
 	x, y := e.pair(a, b, u)
-	return e.narrowed(e.binary(n.Op, d, x, y), n.DType)
+	return e.result(n.Op, e.binary(n.Op, d, x, y), n.DType)
 }
 
 // simple maps operations to the instruction that does them on two operands.

@@ -219,6 +219,34 @@ func (e *emitter) narrowed(x reg, d ir.DType) reg {
 	return x
 }
 
+// result is narrowed of what op gives.
+func (e *emitter) result(op ir.Op, x reg, d ir.DType) reg {
+	if keeps(op, d) {
+		return x
+	}
+	return e.narrowed(x, d)
+}
+
+// keeps tells whether op gives a number of d for numbers of d.
+func keeps(op ir.Op, d ir.DType) bool {
+	switch op {
+	case ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+		return true
+	case ir.Neg, ir.Abs, ir.Round, ir.Floor, ir.Trunc:
+		return d.IsFloat()
+	}
+	return false
+}
+
+// bitsOfBF16 is the bits of n in the lower half of each lane: those there are, or of what
+// is still to be rounded.
+func (e *emitter) bitsOfBF16(n *node, u int) reg {
+	if x := n.Uncast(); x != n {
+		return e.roundToBF16(e.vec(x, u))
+	}
+	return e.vImm(asm.VPSRLD, 16, r(e.vec(n, u)))
+}
+
 // roundToBF16 rounds half to even; the bits are in the lower half of each lane.
 // A NaN becomes quiet.
 func (e *emitter) roundToBF16(x reg) reg {

@@ -106,14 +106,14 @@ func (e *emitter) noteNaN(p *partials, x reg, u int) {
 // join combines what has been accumulated.
 func (e *emitter) join(p *partials, d ir.DType, a, b val) val {
 	if p.nan != 0 {
-		return val{e.narrowed(e.extreme(&single, p.op, a[0], b[0]), d)}
+		return val{e.extreme(&single, p.op, a[0], b[0])}
 	}
 	return e.combine(p.op, d, a, b)
 }
 
 // accumulate is op on sum and n, which may be in memory.
 func (e *emitter) accumulate(op ir.Op, d ir.DType, sum reg, n *node, u int) reg {
-	return e.narrowed(e.binary(op, d.Compute(), sum, e.last(n, u)), d)
+	return e.result(op, e.binary(op, d.Compute(), sum, e.last(n, u)), d)
 }
 
 // accumulateWide is accumulate for types of 8 bytes, half by half: what makes a half is
@@ -152,7 +152,7 @@ func (e *emitter) combine(op ir.Op, d ir.DType, a, b val) val {
 	case isWide(d):
 		return e.combineWide(op, d, a, wideRegs(b))
 	}
-	return val{e.narrowed(e.binary(op, d.Compute(), a[0], r(b[0])), d)}
+	return val{e.result(op, e.binary(op, d.Compute(), a[0], r(b[0])), d)}
 }
 
 // broadcastGeneral fills lanes with the low bits of a general register.

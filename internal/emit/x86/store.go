@@ -30,6 +30,8 @@ func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
 		x = e.MaskOf(value, u)
 	case cuts:
 		x = e.floatToUnsigned(value.Operands[0], u)
+	case d == ir.BF16:
+		x = e.bitsOfBF16(value, u)
 	default:
 		x = e.vec(value.Uncast(), u)
 	}
@@ -69,11 +71,8 @@ func (e *emitter) storeLanes(d ir.DType, m operand, x, k reg) {
 		e.doImm(asm.VCVTPS2PH, 0, m, r(x)).mask = k
 		return
 	}
-	switch d {
-	case ir.Bool:
+	if d == ir.Bool {
 		x = e.oneWhere(x, 1)
-	case ir.BF16:
-		x = e.roundToBF16(x)
 	}
 	op, ok := storeOps[d]
 	if !ok {
@@ -96,9 +95,7 @@ func (e *emitter) storeLanes2(d ir.DType, m operand, x, k reg) {
 	switch d {
 	case ir.F16:
 		e.doImm(asm.VCVTPS2PH, 0, m, r(x))
-	case ir.BF16:
-		e.do(asm.VMOVUPS, m, r(e.lowWords(e.roundToBF16(x)))).len = asm.L128
-	case ir.I16, ir.U16:
+	case ir.I16, ir.U16, ir.BF16:
 		e.do(asm.VMOVUPS, m, r(e.lowWords(x))).len = asm.L128
 	case ir.Bool:
 		e.do(asm.VMOVQ, m, r(e.lowBytes(e.oneWhere(x, 1))))
