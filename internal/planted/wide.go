@@ -80,4 +80,16 @@ var wideDefects = []Defect{
 		New:     "with(e.vImm(asm.VPSHUFD, 0xE4, r(x)))",
 		Package: "internal/emit/x86", Run: "TestWide|TestRandom$", Needs: machineCode,
 	},
+	{
+		Name: "wide-lanes-backwards-by-halves-in-order", File: "internal/emit/x86/reverse.go",
+		Old:     "a.From(u*e.wide()+(i+1)*half-1)",
+		New:     "a.From(u*e.wide()+(2-i)*half-1)",
+		Package: "internal/emit/x86", Run: "TestLanesApart", Needs: machineCode,
+	},
+	{
+		Name: "lanes-backwards-from-the-first", File: "internal/emit/x86/reverse.go",
+		Old:     "a.From((u+1)*e.wide()-1)",
+		New:     "a.From(u*e.wide())",
+		Package: "internal/emit/x86", Run: "TestLanesApart", Needs: machineCode,
+	},
 }

@@ -22,7 +22,7 @@ for global b < 1 {
 }
 `
 	for _, d := range []ir.DType{ir.F32, ir.I32, ir.U32, ir.BF16, ir.F16, ir.I16, ir.U16, ir.I8, ir.U8, ir.Bool, ir.I64, ir.F64} {
-		for _, at := range [][2]string{{"i", "i*2"}, {"i", "i*7 + 3"}, {"i*5 + 1", "i"}, {"i*2", "i*3"}, {"i", "size(7*N) - i*3"}, {"size(3*N) - i*2", "i"}} {
+		for _, at := range [][2]string{{"i", "i*2"}, {"i", "i*7 + 3"}, {"i*5 + 1", "i"}, {"i*2", "i*3"}, {"i", "size(7*N) - i*3"}, {"size(3*N) - i*2", "i"}, {"i", "size(N) - i"}, {"i*2", "size(3*N+5) - i"}} {
 			k := parse(t, fmt.Sprintf(text, d, at[0], at[1]))
 			eachISA(t, func(t *testing.T, isa ISA) {
 				for _, n := range []int{1, 8, 16, 29, 70} {

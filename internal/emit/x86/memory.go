@@ -177,6 +177,9 @@ func (e *emitter) LoadGeneral(n *node) reg {
 
 // gather reads 32-bit elements that do not lie one after the other.
 func (e *emitter) gather(n *node, a native.Access, u int, k reg) reg {
+	if k == 0 && backwards(a) {
+		return e.loadBackwards(n, a, u)
+	}
 	if e.isa == AVX2 && k == 0 {
 		if x, ok := e.gatherApart(n, a, u); ok {
 			return x

@@ -27,6 +27,8 @@ func (e *emitter) loadWide(n *node, u int) val {
 	case !a.Lane:
 		m := e.element(n)
 		return both(func(i int) reg { return e.vZero(k[i], asm.VBROADCASTSD, m) })
+	case k[0] == 0 && backwards(a):
+		return e.loadWideBackwards(n, a, u)
 	case e.isa == AVX2:
 		return e.gatherWideApart(n, a, k, u)
 	}
