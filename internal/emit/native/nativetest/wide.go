@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
 	"github.com/sinterml/sinter/internal/loop/looptest"
 )
 
 // WideCases calls f with what is hard about lanes of 8 bytes: every cast from and to
-// f64 and i64 and every operation on them, of values around all bounds, by name.
+// f64 and i64 and every operation on them, of values around all bounds, by name, and the
+// written-out functions of f64.
 func WideCases(f func(name string, c *looptest.Case) error) error {
 	for _, e := range wideExprs() {
-		for _, l := range wideLayouts {
+		for _, l := range wideLayouts[:e.layouts] {
 			if err := e.run(l, f); err != nil {
 				return err
 			}
@@ -29,6 +31,8 @@ type wideExpr struct {
 	to     ir.DType
 	from   []ir.DType
 	values [][]uint64
+
+	layouts int // how many to try
 }
 
 // layout is loops around an expression that is computed at AT, for n of them.
@@ -60,6 +64,7 @@ func (e *wideExpr) run(l layout, f func(name string, c *looptest.Case) error) er
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", e.text, l.name, err)
 	}
+	k = loop.Expand(k)
 	total := 1
 	for _, v := range e.values {
 		total *= len(v)

@@ -75,7 +75,7 @@ func some(values []uint64, step int) (few []uint64) {
 func wideExprs() []wideExpr {
 	var all []wideExpr
 	add := func(text string, to ir.DType, from ...ir.DType) {
-		e := wideExpr{text: text, to: to, from: from}
+		e := wideExpr{text: text, to: to, from: from, layouts: len(wideLayouts)}
 		for _, d := range from {
 			e.values = append(e.values, some(wideValues(d), []int{1, 1, 5, 17}[len(from)]))
 		}
@@ -127,5 +127,12 @@ func wideExprs() []wideExpr {
 		add(op+"(X, Y)", i64, i64, i64)
 		all[len(all)-1].values[1] = counts
 	}
+	for _, f := range []string{"exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "atan", "tanh", "erf"} {
+		add(f+"(X)", f64, f64)
+		all[len(all)-1].layouts = 2
+	}
+	add("pow(X, Y)", f64, f64, f64)
+	pow := &all[len(all)-1]
+	pow.layouts, pow.values[1] = 1, some(pow.values[1], 12)
 	return all
 }
