@@ -71,68 +71,95 @@ func some(values []uint64, step int) (few []uint64) {
 	return few
 }
 
+// exprs collects expressions.
+type exprs []wideExpr
+
+// add adds text of params of the types from, of fewer values the more there are.
+func (x *exprs) add(text string, to ir.DType, from ...ir.DType) *wideExpr {
+	e := wideExpr{text: text, to: to, from: from, layouts: len(wideLayouts)}
+	for _, d := range from {
+		e.values = append(e.values, some(wideValues(d), []int{1, 1, 5, 17}[len(from)]))
+	}
+	*x = append(*x, e)
+	return &(*x)[len(*x)-1]
+}
+
 // wideExprs are all there is to try.
 func wideExprs() []wideExpr {
-	var all []wideExpr
-	add := func(text string, to ir.DType, from ...ir.DType) {
-		e := wideExpr{text: text, to: to, from: from, layouts: len(wideLayouts)}
-		for _, d := range from {
-			e.values = append(e.values, some(wideValues(d), []int{1, 1, 5, 17}[len(from)]))
-		}
-		all = append(all, e)
-	}
-	const f64, i64 = ir.F64, ir.I64
+	var all exprs
+	all.casts()
+	all.operations()
+	all.choices()
+	all.shifts()
+	all.functions()
+	return all
+}
+
+const f64, i64 = ir.F64, ir.I64
+
+func (x *exprs) casts() {
 	narrow := []ir.DType{ir.F32, ir.F16, ir.BF16, ir.I32, ir.U32, ir.I16, ir.U16, ir.I8, ir.U8, ir.Bool}
 	for _, wide := range []ir.DType{f64, i64} {
 		for _, d := range narrow {
-			add(fmt.Sprintf("cast.%v(X)", wide), wide, d)
-			add(fmt.Sprintf("cast.%v(X)", d), d, wide)
+			x.add(fmt.Sprintf("cast.%v(X)", wide), wide, d)
+			x.add(fmt.Sprintf("cast.%v(X)", d), d, wide)
 		}
 	}
-	add("cast.i64(X)", i64, f64)
-	add("cast.f64(X)", f64, i64)
-	add("bitcast.i64(X)", i64, f64)
-	add("bitcast.f64(X)", f64, i64)
+	x.add("cast.i64(X)", i64, f64)
+	x.add("cast.f64(X)", f64, i64)
+	x.add("bitcast.i64(X)", i64, f64)
+	x.add("bitcast.f64(X)", f64, i64)
+}
+
+func (x *exprs) operations() {
 	for _, op := range []string{"neg", "abs", "sqrt", "round", "floor", "trunc", "recip"} {
-		add(op+"(X)", f64, f64)
+		x.add(op+"(X)", f64, f64)
 	}
-	add("neg(X)", i64, i64)
-	add("abs(X)", i64, i64)
+	x.add("neg(X)", i64, i64)
+	x.add("abs(X)", i64, i64)
 	for _, op := range []string{"add", "sub", "mul", "div", "min", "max"} {
-		add(op+"(X, Y)", f64, f64, f64)
+		x.add(op+"(X, Y)", f64, f64, f64)
 	}
 	for _, op := range []string{"add", "sub", "mul", "and", "or", "xor", "min", "max"} {
-		add(op+"(X, Y)", i64, i64, i64)
+		x.add(op+"(X, Y)", i64, i64, i64)
 	}
-	add("fma(X, Y, Z)", f64, f64, f64, f64)
-	add("fma(neg(X), Y, Z)", f64, f64, f64, f64)
-	add("fma(X, Y, neg(Z))", f64, f64, f64, f64)
+	x.add("fma(X, Y, Z)", f64, f64, f64, f64)
+	x.add("fma(neg(X), Y, Z)", f64, f64, f64, f64)
+	x.add("fma(X, Y, neg(Z))", f64, f64, f64, f64)
+}
+
+// choices are comparisons and what is chosen by them, with and without one of lanes of
+// four bytes.
+func (x *exprs) choices() {
 	for _, d := range []ir.DType{f64, i64} {
-		add("X < Y", ir.Bool, d, d)
-		add("X == Y", ir.Bool, d, d)
-		add("where(X < Y, X, Y)", d, d, d)
-		add("where(or(X < Y, X == Y), Y, X)", d, d, d)
-		add("cast.f64(X < Y)", f64, d, d)
-		add("cast.i64(X == Y)", i64, d, d)
-		add("where(X < Y, cast.i32(X), cast.i32(Y))", ir.I32, d, d)
-		add("where(Z < f32(1), X, Y)", d, d, d, ir.F32)
-		add("where(and(Z < f32(1), X < Y), X, Y)", d, d, d, ir.F32)
-		add("and(Z < f32(1), X < Y)", ir.Bool, d, d, ir.F32)
+		x.add("X < Y", ir.Bool, d, d)
+		x.add("X == Y", ir.Bool, d, d)
+		x.add("where(X < Y, X, Y)", d, d, d)
+		x.add("where(or(X < Y, X == Y), Y, X)", d, d, d)
+		x.add("cast.f64(X < Y)", f64, d, d)
+		x.add("cast.i64(X == Y)", i64, d, d)
+		x.add("where(X < Y, cast.i32(X), cast.i32(Y))", ir.I32, d, d)
+		x.add("where(Z < f32(1), X, Y)", d, d, d, ir.F32)
+		x.add("where(and(Z < f32(1), X < Y), X, Y)", d, d, d, ir.F32)
+		x.add("and(Z < f32(1), X < Y)", ir.Bool, d, d, ir.F32)
 	}
+}
+
+func (x *exprs) shifts() {
 	counts := []uint64{0, 1, 31, 32, 33, 52, 63, 64, 65, 127, 128, 255, 256, 257, 1 << 63, 1<<64 - 1, 1 << 32}
 	for _, op := range []string{"shl", "shr"} {
 		for _, n := range counts {
-			add(fmt.Sprintf("%s(X, %d)", op, int64(n)), i64, i64)
+			x.add(fmt.Sprintf("%s(X, %d)", op, int64(n)), i64, i64)
 		}
-		add(op+"(X, Y)", i64, i64, i64)
-		all[len(all)-1].values[1] = counts
+		x.add(op+"(X, Y)", i64, i64, i64).values[1] = counts
 	}
+}
+
+// functions are those that are written out, which take long.
+func (x *exprs) functions() {
 	for _, f := range []string{"exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "atan", "tanh", "erf"} {
-		add(f+"(X)", f64, f64)
-		all[len(all)-1].layouts = 2
+		x.add(f+"(X)", f64, f64).layouts = 2
 	}
-	add("pow(X, Y)", f64, f64, f64)
-	pow := &all[len(all)-1]
+	pow := x.add("pow(X, Y)", f64, f64, f64)
 	pow.layouts, pow.values[1] = 1, some(pow.values[1], 12)
-	return all
 }
