@@ -42,7 +42,8 @@ const (
 	avx512VNNI
 	amx
 	amxFP16
-	neonMatrix // arm64 with matrix instructions of bytes and of bf16
+	neon       // arm64, in any case
+	neonMatrix // with matrix instructions of bytes and of bf16
 )
 
 // Runs tells whether what is changed can run here: by this processor or by
@@ -70,6 +71,8 @@ func (d *Defect) native(has *cpuid.Features) bool {
 		return has.HasAMX()
 	case amxFP16:
 		return has.HasAMX() && (has.AMXFP16 || cpuid.HidesAMXFP16())
+	case neon:
+		return has.NEON
 	case neonMatrix:
 		return has.NEON && has.I8MM && has.BF16
 	}
@@ -78,7 +81,7 @@ func (d *Defect) native(has *cpuid.Features) bool {
 
 // Defects are all there are.
 func Defects() []Defect {
-	return slices.Concat(rewriteDefects, scheduleDefects, loopDefects, emitDefects, wideDefects, productDefects, attentionDefects, unitDefects, groupDefects, packDefects, epilogueDefects, gradientDefects, gradientTileDefects, runDefects, launchDefects, profileDefects, checkDefects, modelDefects, edgeDefects)
+	return slices.Concat(rewriteDefects, scheduleDefects, loopDefects, emitDefects, wideDefects, neonDefects, productDefects, attentionDefects, unitDefects, groupDefects, packDefects, epilogueDefects, gradientDefects, gradientTileDefects, runDefects, launchDefects, profileDefects, checkDefects, modelDefects, edgeDefects)
 }
 
 // Plant makes the defect in the text of its file.

@@ -1,6 +1,9 @@
 package arm64
 
-import "github.com/sinterml/sinter/internal/emit/native"
+import (
+	"github.com/sinterml/sinter/internal/emit/native"
+	"github.com/sinterml/sinter/internal/ir"
+)
 
 // address is a pointer and a displacement in bytes.
 type address struct {
@@ -36,7 +39,8 @@ func (e *emitter) element(n *node) address {
 // loop, has.
 func (e *emitter) chooseCopies(t native.Trip) int {
 	const registers = 28
-	return e.ChooseCopies(t, wide, native.Computable, func(copies int, b native.Body) bool {
-		return b.Locals*copies+4 <= registers
+	counts := func(d ir.DType) bool { return native.Computable(d) || d == ir.F64 }
+	return e.ChooseCopies(t, wide, counts, func(copies int, b native.Body) bool {
+		return (b.Locals+b.Pairs)*copies+4 <= registers
 	})
 }

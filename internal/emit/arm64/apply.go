@@ -1,6 +1,9 @@
 package arm64
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
@@ -52,6 +55,10 @@ var simple = map[opType]asm.Op{
 	{ir.Min, ir.U32}: asm.UMIN4S, {ir.Max, ir.U32}: asm.UMAX4S,
 	{ir.And, ir.I32}: asm.AND16B, {ir.Or, ir.I32}: asm.ORR16B, {ir.Xor, ir.I32}: asm.EOR16B,
 	{ir.And, ir.U32}: asm.AND16B, {ir.Or, ir.U32}: asm.ORR16B, {ir.Xor, ir.U32}: asm.EOR16B,
+	{ir.Add, ir.F64}: asm.FADD2D, {ir.Sub, ir.F64}: asm.FSUB2D, {ir.Mul, ir.F64}: asm.FMUL2D, {ir.Div, ir.F64}: asm.FDIV2D,
+	{ir.Min, ir.F64}: asm.FMIN2D, {ir.Max, ir.F64}: asm.FMAX2D,
+	{ir.Add, ir.I64}: asm.ADD2D, {ir.Sub, ir.I64}: asm.SUB2D,
+	{ir.And, ir.I64}: asm.AND16B, {ir.Or, ir.I64}: asm.ORR16B, {ir.Xor, ir.I64}: asm.EOR16B,
 }
 
 // binary is op on two values of the compute type d.
@@ -100,31 +107,35 @@ func (e *emitter) fma(n *node, u int) reg {
 		e.Unsupported("fma of %v", n.DType)
 		return 0
 	}
-	args := [3]*node{n.Operands[0], n.Operands[1], n.Operands[2]}
+	args, negated := factors(n)
 	op := asm.FMLA4S
-	for i, a := range args[:2] {
-		if a.Kind == loop.KindApply && a.Op == ir.Neg {
-			args[i] = a.Operands[0]
-			if op == asm.FMLA4S {
-				op = asm.FMLS4S
-			} else {
-				op = asm.FMLA4S
-			}
-		}
+	if negated {
+		op = asm.FMLS4S
 	}
 	var regs [3]reg
-	for range regs {
-		most := -1
-		for i, a := range args {
-			if regs[i] == 0 && (most < 0 || a.Need > args[most].Need) {
-				most = i
-			}
-		}
-		if regs[most] = e.vec(args[most], u); e.Stopped() {
-			return 0
-		}
+	for _, i := range byNeed(args) {
+		regs[i] = e.vec(args[i], u)
 	}
 	return e.vTied(op, regs[2], regs[0], regs[1])
+}
+
+// factors are the operands of a multiply-add without the signs of the factors, and
+// whether the product is negated.
+func factors(n *node) (args [3]*node, negated bool) {
+	args = [3]*node{n.Operands[0], n.Operands[1], n.Operands[2]}
+	for i, a := range args[:2] {
+		if a.Kind == loop.KindApply && a.Op == ir.Neg {
+			args[i], negated = a.Operands[0], !negated
+		}
+	}
+	return args, negated
+}
+
+// byNeed is the order in which to compute operands: what needs the most registers first.
+func byNeed(args [3]*node) [3]int {
+	order := [3]int{0, 1, 2}
+	slices.SortStableFunc(order[:], func(i, j int) int { return cmp.Compare(args[j].Need, args[i].Need) })
+	return order
 }
 
 // blend is yes where k, else no.
@@ -134,10 +145,10 @@ func (e *emitter) blend(k, yes, no reg) reg { return e.vTied(asm.BSL16B, k, yes,
 // quotient of two 32-bit numbers rounds to no other integer.
 func (e *emitter) divideLanes(op ir.Op, d ir.DType, a, b reg) reg {
 	convert, back := asm.SCVTF2D, asm.FCVTZS2D
-	widen := [2]asm.Op{asm.SXTL2D, asm.SXTL2D2}
+	widen := signedHalves
 	if d == ir.U32 {
 		convert, back = asm.UCVTF2D, asm.FCVTZU2D
-		widen = [2]asm.Op{asm.UXTL2D, asm.UXTL2D2}
+		widen = unsignedHalves
 	}
 	var half [2]reg
 	for i := range half {

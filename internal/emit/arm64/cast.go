@@ -38,19 +38,9 @@ func (e *emitter) cast(a *node, to ir.DType, u int) reg {
 		}
 		return e.oneWhere(e.MaskOf(a, u), one)
 	case ir.I64:
-		if e.Varies(a) {
-			step, ok := e.evenly(a)
-			if !ok || c == ir.F32 {
-				e.NeedOneLane("i64 lanes")
-				return 0
-			}
-			x = e.v(asm.ADD4S, e.broadcast(e.Sum(e.Graph.PolyOf(a))), e.laneNumbers(uint32(step), u))
-			break
-		}
-		x = e.broadcast(e.General(a))
-		if c == ir.F32 {
-			x = e.vImm(asm.DUP4S, 0, e.v(asm.SCVTFX, e.General(a)))
-		}
+		x = e.castFromWide(a, c, u)
+	case ir.F64:
+		x = e.castDouble(a, to, u)
 	default:
 		e.Unsupported("cast of %v", a.DType)
 		return 0
@@ -81,20 +71,23 @@ func (e *emitter) oneWhere(k reg, one uint32) reg { return e.v(asm.AND16B, k, e.
 
 // floatToInt saturates to the range of an integer type.
 func (e *emitter) floatToInt(x reg, to ir.DType) reg {
-	bits := uint(8 * to.Size())
 	if to.IsUnsigned() {
-		y := e.v(asm.FCVTZU4S, x)
-		if bits < 32 {
-			y = e.v(asm.UMIN4S, y, e.constant(1<<bits-1))
-		}
-		return y
+		return e.saturated(e.v(asm.FCVTZU4S, x), to)
 	}
-	y := e.v(asm.FCVTZS4S, x)
-	if bits < 32 {
-		y = e.v(asm.SMIN4S, y, e.constant(1<<(bits-1)-1))
-		y = e.v(asm.SMAX4S, y, e.constant(^uint32(0)<<(bits-1)))
+	return e.saturated(e.v(asm.FCVTZS4S, x), to)
+}
+
+// saturated has the integers of x, of the compute type of to, stop at its ends.
+func (e *emitter) saturated(x reg, to ir.DType) reg {
+	bits := uint(8 * to.Size())
+	switch {
+	case bits == 32:
+		return x
+	case to.IsUnsigned():
+		return e.v(asm.UMIN4S, x, e.constant(1<<bits-1))
 	}
-	return y
+	x = e.v(asm.SMIN4S, x, e.constant(1<<(bits-1)-1))
+	return e.v(asm.SMAX4S, x, e.constant(^uint32(0)<<(bits-1)))
 }
 
 // narrowed rounds or wraps a value of the compute type to one that d holds.
@@ -173,6 +166,8 @@ func (e *emitter) castGeneral(a *node) reg {
 		return e.g(asm.FMOVXS, e.vec(a, 0))
 	case ir.F32:
 		return e.g(asm.FCVTZSX, e.vec(a, 0))
+	case ir.F64:
+		return e.g(asm.FCVTZSXD, e.wideVec(a, 0)[0])
 	}
 	e.Unsupported("cast of %v to i64", a.DType)
 	return 0

@@ -67,6 +67,13 @@ func (e *emitter) ApplyGeneral(n *node) reg {
 	switch n.Op {
 	case ir.Cast:
 		return e.castGeneral(a[0])
+	case ir.Bitcast:
+		switch a[0].DType {
+		case ir.F64:
+			return e.g(asm.FMOVXD, e.wideVec(a[0], 0)[0])
+		case ir.I64:
+			return e.General(a[0])
+		}
 	case ir.Where:
 		flag := e.Flag(a[0])
 		yes, no := e.General(a[1]), e.General(a[2])

@@ -19,6 +19,9 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
+		if n.Wide && e.Varies(n) {
+			return e.joinMasks(e.maskHalves(n, u))
+		}
 		x := e.MaskOf(a[0], u)
 		return e.combineMask(n.Op, x, e.MaskOf(a[1], u))
 	case ir.Where:
@@ -27,6 +30,9 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	case ir.Less, ir.Equal:
 		return e.comparison(n, u)
 	case ir.Cast:
+		if n.ComparesDoubles() || n.Wide && e.Varies(n) {
+			return e.joinMasks(e.maskHalves(n, u))
+		}
 		return e.notZero(a[0], u)
 	}
 	e.Unsupported("%v giving bool", n.Op)
@@ -48,7 +54,12 @@ func (e *emitter) comparison(n *node, u int) reg {
 	a, b := n.Operands[0], n.Operands[1]
 	d := a.DType.Compute()
 	switch d {
+	case ir.F64:
+		return e.joinMasks(e.maskHalves(n, u))
 	case ir.I64:
+		if e.Varies(n) {
+			return e.joinMasks(e.maskHalves(n, u))
+		}
 		return e.maskFromFlag(e.Flag(n))
 	case ir.Bool:
 		x, y := e.MaskOf(a, u), e.MaskOf(b, u)
@@ -85,10 +96,6 @@ func (e *emitter) notZero(a *node, u int) reg {
 	case ir.I32, ir.U32:
 		return e.maskFromLanes(e.vec(a, u))
 	case ir.I64:
-		if e.Varies(a) {
-			e.NeedOneLane("i64 lanes")
-			return 0
-		}
 		return e.maskFromFlag(e.notZeroFlag(a))
 	}
 	e.Unsupported("cast of %v to bool", a.DType)

@@ -93,6 +93,8 @@ func (e *emitter) loadOne(d ir.DType, m address) reg {
 	switch d {
 	case ir.F32, ir.I32, ir.U32:
 		return e.loadFrom(vec, asm.LD1R4S, m)
+	case ir.F64:
+		return e.loadFrom(vec, asm.LD1R2D, m)
 	case ir.I8, ir.U8, ir.Bool, ir.I16, ir.U16:
 		return e.broadcast(e.widenedLoad(d, m))
 	case ir.F16:

@@ -19,19 +19,22 @@ func f32bits(x float32) uint32 { return math.Float32bits(x) }
 func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local][]val {
 	all := map[*loop.Local][]val{}
 	for _, s := range sums {
-		var id reg
+		var id val
 		bits, ok := native.Identity(s.Op, s.Local.DType)
 		switch d := s.Local.DType; {
 		case d == ir.Bool && (s.Op == ir.And || s.Op == ir.Or):
-			id = e.ConstMask(s.Op == ir.And)
+			id = val{e.ConstMask(s.Op == ir.And)}
 		case native.Computable(d) && ok:
-			id = e.constant(uint32(bits))
+			id = val{e.constant(uint32(bits))}
+		case isWide(d) && ok:
+			x := e.wideConstant(bits)
+			id = val{x, x}
 		default:
 			e.OneLane(e.Scopes[e.Top()].Loop, "")
 			return all
 		}
 		for range copies {
-			all[s.Local] = append(all[s.Local], e.Fresh(val{id}))
+			all[s.Local] = append(all[s.Local], e.Fresh(id))
 		}
 	}
 	return all
@@ -52,10 +55,27 @@ func (e *emitter) reduce(s *loop.Acc, vals []val) {
 		}
 		vals = next
 	}
-	x := vals[0]
-	for _, bytes := range [2]int64{8, 4} {
-		x = e.combine(s.Op, d, x, val{e.vImm(asm.EXT16B, bytes, x[0], x[0])})
+	total := e.foldLanes(s.Op, d, vals[0])
+	if e.Stopped() {
+		return
 	}
-	e.Assign(home.Vals[0], e.combine(s.Op, d, home.Vals[0], x), true)
+	e.Assign(home.Vals[0], e.combineScalar(s.Op, d, home.Vals[0], total), true)
 	e.Changed(deps{Locals: native.BitOf(e.Graph, e.Graph.Locals, s.Local)})
+}
+
+// foldLanes combines all lanes; the result fills the register, or for i64 is in a general
+// one.
+func (e *emitter) foldLanes(op ir.Op, d ir.DType, x val) val {
+	steps := []int64{8, 4}
+	if isWide(d) {
+		x = e.combineWide(op, d, val{x[0]}, val{x[1]})
+		steps = steps[:1]
+	}
+	for _, bytes := range steps {
+		x = e.combine(op, d, val{x[0]}, val{e.vImm(asm.EXT16B, bytes, x[0], x[0])})
+	}
+	if d == ir.I64 {
+		return val{e.g(asm.FMOVXD, x[0])}
+	}
+	return x
 }

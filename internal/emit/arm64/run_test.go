@@ -125,7 +125,7 @@ func TestKernels(t *testing.T) {
 func TestRandom(t *testing.T) {
 	needNEON(t)
 	config := looptest.Config{
-		DTypes:      []ir.DType{ir.F32, ir.I32, ir.U32, ir.Bool, ir.I64, ir.I8, ir.U8, ir.I16, ir.U16, ir.F16, ir.BF16},
+		DTypes:      []ir.DType{ir.F32, ir.I32, ir.U32, ir.Bool, ir.I64, ir.I8, ir.U8, ir.I16, ir.U16, ir.F16, ir.BF16, ir.F64},
 		Op:          func(op ir.Op, from ir.DType) bool { return nativetest.Exact(op) },
 		WildIndices: true,
 		MaxTrip:     70,

@@ -14,10 +14,15 @@ func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
 		e.NeedOneLane("a conditional store")
 	case !a.Unit():
 		e.NeedOneLane("a scatter")
-	case d == ir.I64:
-		e.NeedOneLane("stores of i64")
 	}
 	if e.Stopped() {
+		return
+	}
+	if isWide(d) {
+		x := e.wideVec(value, u)
+		if !e.Stopped() {
+			e.storeWide(e.address(param, a, u), x)
+		}
 		return
 	}
 	var x reg
@@ -65,6 +70,8 @@ func (e *emitter) StoreScalar(param int, index, value, valid *node) {
 		x = e.General(value)
 	case ir.Bool:
 		x = e.Flag(value)
+	case ir.F64:
+		x = e.wideVec(value, 0)[0]
 	default:
 		x = e.vec(value.Uncast(), 0)
 	}
@@ -88,6 +95,8 @@ func (e *emitter) storeOne(d ir.DType, m address, x reg) {
 		e.storeTo(asm.STRB, m, x)
 	case ir.F32, ir.I32, ir.U32:
 		e.storeTo(asm.STRVS, m, x)
+	case ir.F64:
+		e.storeTo(asm.STRVD, m, x)
 	case ir.I8, ir.U8:
 		e.storeTo(asm.STRVB, m, x)
 	case ir.I16, ir.U16:

@@ -3,39 +3,36 @@ package arm64
 import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
 	"github.com/sinterml/sinter/internal/emit/native"
-	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
 
 // vec returns n in vector lanes.
 func (e *emitter) vec(n *node, u int) reg {
-	if n.Kind == loop.KindLocal {
-		if x := e.ReadLocal(n, u)[0]; x == 0 || e.Regs[x].Class == vec {
-			return x
-		}
+	if isWide(n.DType) {
+		e.Unsupported("%v in one register", n.DType)
+		return 0
 	}
-	return e.Value(n, native.AsVec, u, func() val { return val{e.makeVec(n, u)} })[0]
+	return e.wideVec(n, u)[0]
 }
 
-func (e *emitter) makeVec(n *node, u int) reg {
+func (e *emitter) makeVec(n *node, u int) val {
+	if isWide(n.DType) {
+		return e.makeWide(n, u)
+	}
 	if !native.Computable(n.DType) {
-		if n.DType == ir.I64 {
-			e.NeedOneLane("i64 lanes")
-		} else {
-			e.Unsupported("%v", n.DType)
-		}
-		return 0
+		e.Unsupported("%v", n.DType)
+		return val{}
 	}
 	switch n.Kind {
 	case loop.KindConst:
-		return e.constant(n.ConstBits())
+		return val{e.constant(n.ConstBits())}
 	case loop.KindLoad:
-		return e.load(n, u)
+		return val{e.load(n, u)}
 	case loop.KindApply:
-		return e.apply(n, u)
+		return val{e.apply(n, u)}
 	}
 	e.Unsupported("%v of kind %d", n.DType, n.Kind)
-	return 0
+	return val{}
 }
 
 // pair evaluates two operands, the one that needs more registers first.

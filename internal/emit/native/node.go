@@ -17,6 +17,7 @@ type Node struct {
 	Deps     Deps
 	Readers  int  // by other nodes and statements
 	Acts     bool // an index that sets a status word is below: it must be computed
+	Wide     bool // a bool that comes from comparing values of 8 bytes alone
 	Need     int  // registers to compute it, after Sethi and Ullman
 	poly     *Poly
 }
@@ -155,11 +156,32 @@ func (g *Graph) Node(x *loop.Expr) *Node {
 			n.Acts = n.Acts || a.Acts
 			a.Readers++
 		}
-		n.Need = need(n)
+		n.Need, n.Wide = need(n), comparesWide(n)
 		g.ByKey[key] = n
 	}
 	g.byExpr[x] = n
 	return n
+}
+
+// comparesWide is Node.Wide of n.
+func comparesWide(n *Node) bool {
+	if n.Kind != loop.KindApply || n.DType != ir.Bool {
+		return false
+	}
+	a := n.Operands
+	switch n.Op {
+	case ir.Less, ir.Equal, ir.Cast:
+		return a[0].DType == ir.F64 || a[0].DType == ir.I64
+	case ir.And, ir.Or, ir.Xor:
+		return a[0].Wide && a[1].Wide
+	}
+	return false
+}
+
+// ComparesDoubles tells whether n is one comparison of f64, or with 0: those are made in
+// lanes, even where these are all alike.
+func (n *Node) ComparesDoubles() bool {
+	return n.Wide && n.Op != ir.And && n.Op != ir.Or && n.Op != ir.Xor && n.Operands[0].DType == ir.F64
 }
 
 // need is the number of registers that computing n holds at once when the

@@ -85,8 +85,6 @@ type emitter struct {
 	room   [classes]int // registers that weave may count on
 	consts map[constKey]reg
 
-	compares map[*node]bool // see comparesWide
-
 	finishArgs int // see emitOptions
 	vectors    int
 
@@ -118,7 +116,7 @@ type constKey struct {
 }
 
 func newEmitter(k *loop.Kernel, isa ISA, plan map[*loop.Loop]laneMode) *emitter {
-	e := &emitter{isa: isa, a: &asm.Asm{ISA: isa}, plan: plan, chains: map[*loop.Local]int{}, consts: map[constKey]reg{}, compares: map[*node]bool{}}
+	e := &emitter{isa: isa, a: &asm.Asm{ISA: isa}, plan: plan, chains: map[*loop.Local]int{}, consts: map[constKey]reg{}}
 	e.Builder = native.NewBuilder[*inst](k, e)
 	e.apart = !loop.Accumulates(k.Body)
 	return e

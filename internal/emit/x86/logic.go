@@ -19,7 +19,7 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	a := n.Operands
 	switch n.Op {
 	case ir.And, ir.Or, ir.Xor:
-		if e.Varies(n) && e.comparesWide(n) {
+		if n.Wide && e.Varies(n) {
 			return e.joinMasks(e.maskHalves(n, u))
 		}
 		x := e.MaskOf(a[0], u)
@@ -33,7 +33,7 @@ func (e *emitter) MakeMask(n *node, u int) reg {
 	case ir.Less, ir.Equal:
 		return e.comparison(n, u)
 	case ir.Cast:
-		if comparesDoubles(n) || a[0].DType == ir.I64 && e.Varies(n) {
+		if n.ComparesDoubles() || n.Wide && e.Varies(n) {
 			return e.joinMasks(e.maskHalves(n, u))
 		}
 		return e.notZero(a[0], u)

@@ -22,7 +22,7 @@ func (e *emitter) maskHalves(n *node, u int) val {
 }
 
 func (e *emitter) makeHalves(n *node, u int) val {
-	if !e.comparesWide(n) || !e.Varies(n) && !comparesDoubles(n) {
+	if !n.Wide || !e.Varies(n) && !n.ComparesDoubles() {
 		return e.splitMask(e.MaskOf(n, u), e.Varies(n))
 	}
 	a := n.Operands
@@ -48,32 +48,6 @@ func (e *emitter) makeHalves(n *node, u int) val {
 		return val{}
 	}
 	return eachHalf(func(i int) reg { return e.compareWide(n.Op, a[0].DType, x[i], y[i]) }, wideRegs(x), y)
-}
-
-// comparesWide tells whether n comes from comparing values of 8 bytes.
-func (e *emitter) comparesWide(n *node) bool {
-	if n.Kind != loop.KindApply {
-		return false
-	}
-	switch n.Op {
-	case ir.Less, ir.Equal, ir.Cast:
-		return isWide(n.Operands[0].DType)
-	case ir.And, ir.Or, ir.Xor:
-	default:
-		return false
-	}
-	yes, known := e.compares[n]
-	if !known {
-		yes = e.comparesWide(n.Operands[0]) && e.comparesWide(n.Operands[1])
-		e.compares[n] = yes
-	}
-	return yes
-}
-
-// comparesDoubles tells the same of one comparison of f64, which is made in lanes where
-// these are all alike, too.
-func comparesDoubles(n *node) bool {
-	return n.Kind == loop.KindApply && !(n.Op == ir.And || n.Op == ir.Or || n.Op == ir.Xor) && n.Operands[0].DType == ir.F64
 }
 
 // compareWide is Less or Equal of lanes of 8 bytes.

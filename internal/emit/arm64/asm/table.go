@@ -1,62 +1,5 @@
 package asm
 
-// form is which operands an instruction has and where they go.
-type form uint8
-
-const (
-	formNone     form = iota + 1
-	formX             // n
-	formXXX           // d, n, m
-	formXXXLsl        // d, n, m, shift of m
-	formXXXX          // d, n, m, a
-	formXX            // n, m: a comparison
-	formXtoX          // d, n
-	formXXImm         // d, n, 12 bits, which may be shifted by 12
-	formXImm          // n, 12 bits
-	formWide          // d, 16 bits, which of four quarters
-	formLsl           // d, n, shift to the left
-	formShift         // d, n, shift to the right
-	formLow           // d, n, number of the low bits
-	formSelect        // d, n, m, condition
-	formSet           // d, condition
-	formXMem          // general register, address
-	formVMem          // vector register, address
-	formVBase         // vector register, base without displacement
-	formLit           // vector register, label of a constant
-	formJump          // label
-	formJumpIf        // condition, label
-	formJumpX         // n, label
-	formV             // d
-	formVV            // d, n
-	formVVV           // d, n, m
-	formVVVLane       // d, n, lane of m
-	formVVExt         // d, n, m, first byte
-	formVShl          // d, n, shift to the left
-	formVShr          // d, n, shift to the right
-	formVX            // d, general n
-	formXV            // general d, n
-	formVLane         // d, lane of n
-	formXLane         // general d, lane of n
-	formLaneX         // lane of d, general n
-	formLaneLane      // lane of d, lane of n
-)
-
-// row is one instruction. lanes are the arrangements of d, n and m; size is that
-// of a lane or of what an access moves, as a power of two.
-type row struct {
-	name  string
-	form  form
-	word  uint32
-	size  uint8
-	lanes [3]string
-}
-
-func same(s string) [3]string          { return [3]string{s, s, s} }
-func lanes(d, n string) [3]string      { return [3]string{d, n, n} }
-func byLane(d, n, m string) [3]string  { return [3]string{d, n, m} }
-func general(width string) [3]string   { return [3]string{width, width, width} }
-func access(register string) [3]string { return [3]string{register} }
-
 // Op is an instruction, the arrangement of its lanes included: FADD4S.
 type Op uint16
 
@@ -119,6 +62,7 @@ const (
 	STRVD
 	STRVQ
 	LD1R4S
+	LD1R2D
 	LDRLIT
 
 	B
@@ -165,6 +109,8 @@ const (
 	SUB2D
 	CMEQ2D
 	CMGT2D
+	CMHI2D
+	SSHL2D
 	AND16B
 	BIC16B
 	ORR16B
@@ -194,6 +140,8 @@ const (
 	UCVTF2D
 	ABS4S
 	NEG4S
+	ABS2D
+	NEG2D
 	NOT16B
 	FCVTL4S
 	FCVTN4H
@@ -205,6 +153,10 @@ const (
 	XTN8B
 	XTN2S
 	XTN2S2
+	SQXTN2S
+	SQXTN2S2
+	UQXTN2S
+	UQXTN2S2
 	SXTL4S
 	UXTL4S
 	SXTL8H
@@ -215,6 +167,9 @@ const (
 	UXTL2D2
 	UMULL2D
 	UMULL2D2
+	UMLAL2D
+	UADDLP2D
+	REV644S
 	UMAXV4S
 	UMINV4S
 	ZIP14S
@@ -229,6 +184,8 @@ const (
 	SHL4S
 	SSHR4S
 	USHR4S
+	SHL2D
+	SSHR2D
 	MOVI0
 	DUP4SX
 	DUP2DX
@@ -244,6 +201,7 @@ const (
 	FMOVXD
 	FMOVDX
 	FCVTZSX
+	FCVTZSXD
 	SCVTFX
 
 	FMLA4SLANE
@@ -322,6 +280,7 @@ var rows = [ops]row{
 	STRVD:  {name: "str", form: formVMem, word: 0xFD000000, size: 3, lanes: access("d")},
 	STRVQ:  {name: "str", form: formVMem, word: 0x3D800000, size: 4, lanes: access("q")},
 	LD1R4S: {name: "ld1r", form: formVBase, word: 0x4D40C800, lanes: same("4s")},
+	LD1R2D: {name: "ld1r", form: formVBase, word: 0x4D40CC00, lanes: same("2d")},
 	LDRLIT: {name: "ldr", form: formLit, word: 0x9C000000, lanes: access("q")},
 
 	B:     {name: "b", form: formJump, word: 0x14000000},
@@ -368,6 +327,8 @@ var rows = [ops]row{
 	SUB2D:    {name: "sub", form: formVVV, word: 0x6EE08400, lanes: same("2d")},
 	CMEQ2D:   {name: "cmeq", form: formVVV, word: 0x6EE08C00, lanes: same("2d")},
 	CMGT2D:   {name: "cmgt", form: formVVV, word: 0x4EE03400, lanes: same("2d")},
+	CMHI2D:   {name: "cmhi", form: formVVV, word: 0x6EE03400, lanes: same("2d")},
+	SSHL2D:   {name: "sshl", form: formVVV, word: 0x4EE04400, lanes: same("2d")},
 	AND16B:   {name: "and", form: formVVV, word: 0x4E201C00, lanes: same("16b")},
 	BIC16B:   {name: "bic", form: formVVV, word: 0x4E601C00, lanes: same("16b")},
 	ORR16B:   {name: "orr", form: formVVV, word: 0x4EA01C00, lanes: same("16b")},
@@ -397,6 +358,8 @@ var rows = [ops]row{
 	UCVTF2D:  {name: "ucvtf", form: formVV, word: 0x6E61D800, lanes: same("2d")},
 	ABS4S:    {name: "abs", form: formVV, word: 0x4EA0B800, lanes: same("4s")},
 	NEG4S:    {name: "neg", form: formVV, word: 0x6EA0B800, lanes: same("4s")},
+	ABS2D:    {name: "abs", form: formVV, word: 0x4EE0B800, lanes: same("2d")},
+	NEG2D:    {name: "neg", form: formVV, word: 0x6EE0B800, lanes: same("2d")},
 	NOT16B:   {name: "mvn", form: formVV, word: 0x6E205800, lanes: same("16b")},
 	FCVTL4S:  {name: "fcvtl", form: formVV, word: 0x0E217800, lanes: lanes("4s", "4h")},
 	FCVTN4H:  {name: "fcvtn", form: formVV, word: 0x0E216800, lanes: lanes("4h", "4s")},
@@ -408,6 +371,10 @@ var rows = [ops]row{
 	XTN8B:    {name: "xtn", form: formVV, word: 0x0E212800, lanes: lanes("8b", "8h")},
 	XTN2S:    {name: "xtn", form: formVV, word: 0x0EA12800, lanes: lanes("2s", "2d")},
 	XTN2S2:   {name: "xtn2", form: formVV, word: 0x4EA12800, lanes: lanes("4s", "2d")},
+	SQXTN2S:  {name: "sqxtn", form: formVV, word: 0x0EA14800, lanes: lanes("2s", "2d")},
+	SQXTN2S2: {name: "sqxtn2", form: formVV, word: 0x4EA14800, lanes: lanes("4s", "2d")},
+	UQXTN2S:  {name: "uqxtn", form: formVV, word: 0x2EA14800, lanes: lanes("2s", "2d")},
+	UQXTN2S2: {name: "uqxtn2", form: formVV, word: 0x6EA14800, lanes: lanes("4s", "2d")},
 	SXTL4S:   {name: "sshll", form: formVShl, word: 0x0F00A400, size: 1, lanes: lanes("4s", "4h")},
 	UXTL4S:   {name: "ushll", form: formVShl, word: 0x2F00A400, size: 1, lanes: lanes("4s", "4h")},
 	SXTL8H:   {name: "sshll", form: formVShl, word: 0x0F00A400, size: 0, lanes: lanes("8h", "8b")},
@@ -418,6 +385,9 @@ var rows = [ops]row{
 	UXTL2D2:  {name: "ushll2", form: formVShl, word: 0x6F00A400, size: 2, lanes: lanes("2d", "4s")},
 	UMULL2D:  {name: "umull", form: formVVV, word: 0x2EA0C000, lanes: lanes("2d", "2s")},
 	UMULL2D2: {name: "umull2", form: formVVV, word: 0x6EA0C000, lanes: lanes("2d", "4s")},
+	UMLAL2D:  {name: "umlal", form: formVVV, word: 0x2EA08000, lanes: lanes("2d", "2s")},
+	UADDLP2D: {name: "uaddlp", form: formVV, word: 0x6EA02800, lanes: lanes("2d", "4s")},
+	REV644S:  {name: "rev64", form: formVV, word: 0x4EA00800, lanes: same("4s")},
 	UMAXV4S:  {name: "umaxv", form: formVV, word: 0x6EB0A800, lanes: lanes("s", "4s")},
 	UMINV4S:  {name: "uminv", form: formVV, word: 0x6EB1A800, lanes: lanes("s", "4s")},
 	ZIP14S:   {name: "zip1", form: formVVV, word: 0x4E803800, lanes: same("4s")},
@@ -432,6 +402,8 @@ var rows = [ops]row{
 	SHL4S:    {name: "shl", form: formVShl, word: 0x4F005400, size: 2, lanes: same("4s")},
 	SSHR4S:   {name: "sshr", form: formVShr, word: 0x4F000400, size: 2, lanes: same("4s")},
 	USHR4S:   {name: "ushr", form: formVShr, word: 0x6F000400, size: 2, lanes: same("4s")},
+	SHL2D:    {name: "shl", form: formVShl, word: 0x4F005400, size: 3, lanes: same("2d")},
+	SSHR2D:   {name: "sshr", form: formVShr, word: 0x4F000400, size: 3, lanes: same("2d")},
 	MOVI0:    {name: "movi", form: formV, word: 0x6F00E400, lanes: same("2d")},
 	DUP4SX:   {name: "dup", form: formVX, word: 0x4E040C00, lanes: lanes("4s", "w")},
 	DUP2DX:   {name: "dup", form: formVX, word: 0x4E080C00, lanes: lanes("2d", "x")},
@@ -447,6 +419,7 @@ var rows = [ops]row{
 	FMOVXD:   {name: "fmov", form: formXV, word: 0x9E660000, lanes: lanes("x", "d")},
 	FMOVDX:   {name: "fmov", form: formVX, word: 0x9E670000, lanes: lanes("d", "x")},
 	FCVTZSX:  {name: "fcvtzs", form: formXV, word: 0x9E380000, lanes: lanes("x", "s")},
+	FCVTZSXD: {name: "fcvtzs", form: formXV, word: 0x9E780000, lanes: lanes("x", "d")},
 	SCVTFX:   {name: "scvtf", form: formVX, word: 0x9E220000, lanes: lanes("s", "x")},
 
 	FMLA4SLANE: {name: "fmla", form: formVVVLane, word: 0x4F801000, lanes: byLane("4s", "4s", "s")},
