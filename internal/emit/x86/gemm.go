@@ -16,12 +16,13 @@ import (
 // Vectors*Lanes(isa) columns.
 type GemmTile struct{ Rows, Vectors int }
 
-// GemmFormat is what 32-bit lanes of A and B hold: values of one or more
-// successive k, which make up one K step.
+// GemmFormat is what lanes of A and B hold, of 32 bits but for f64: values of one or
+// more successive k, which make up one K step.
 type GemmFormat uint8
 
 const (
 	GemmF32  GemmFormat = iota // one f32 each, summed by fused multiply-adds
+	GemmF64                    // one f64 each, in lanes of 64 bits, summed so too
 	GemmBF16                   // two bf16 each, summed in f32 as VDPBF16PS does
 	// GemmBytes is four u8 of A and four s8 of B, summed exactly in s32, which
 	// wraps: VPDPBUSD.
@@ -45,19 +46,38 @@ const (
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
+	return [...]string{"f32", "f64", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
 }
 
 // Group is the values of k in a step; where operands are split, of those before it.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4, 1, 1}[f] }
+func (f GemmFormat) Group() int { return [...]int{1, 1, 2, 4, 4, 2, 2, 4, 1, 1}[f] }
 
-// StepA is the bytes of A in a step.
-func (f GemmFormat) StepA() int {
-	if f == GemmWords || f == GemmWide {
+// Word is the bytes of a lane: of a step of a column of B, and of a result.
+func (f GemmFormat) Word() int {
+	if f == GemmF64 {
 		return 8
 	}
 	return 4
 }
+
+// StepA is the bytes of A in a step.
+func (f GemmFormat) StepA() int {
+	if f == GemmWords || f == GemmWide {
+		return 2 * f.Word()
+	}
+	return f.Word()
+}
+
+// Lanes is the number of lanes in a vector.
+func (f GemmFormat) Lanes(isa asm.ISA) int { return 4 * GemmLanes(isa) / f.Word() }
+
+// PackedCols is the columns of a panel of packed B, which holds a step of each for one
+// k after the other: the same for every instruction set. docs/rationale.md says why.
+func (f GemmFormat) PackedCols() int { return PackedBytes / f.Word() }
+
+// Plain tells that lanes are the values themselves, so that B may lie where it is
+// instead of being packed with room for whole vectors.
+func (f GemmFormat) Plain() bool { return f == GemmF32 || f == GemmF64 }
 
 // TakesPart tells whether tile kernels can end with a step of which A holds a
 // part: loads of single bytes take a mask.
@@ -101,10 +121,10 @@ const (
 // where k counts steps and the products are those of its format. Kernels by AMX
 // take whole chunks of steps. But where operands are split they begin with c = C[r][j], so
 // that where k is cut changes no bit. A kernel by
-// rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
+// rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + Word*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
-// kernel writes only the lanes of Mask in the last vector of a row, and of f32
-// it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
+// kernel writes only the lanes of Mask in the last vector of a row, and of f32 and
+// f64 it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
 // B points to the addresses S, LDB to the distances T in bytes, and PanelB is
 // 8*Vectors. The same is done for RowPanels times Rows rows below each
 // other.
@@ -203,10 +223,12 @@ const (
 	gemmSaved      = gemmNextB + 120
 )
 
-// PackedCols is the columns of a panel of packed B, which holds 4 bytes of each
-// for one k after the other: the same for every instruction set.
-// docs/rationale.md says why.
-const PackedCols = 16
+// PackedBytes is the bytes of a step of a panel of packed B, and PackedCols its columns
+// in formats of 32-bit lanes.
+const (
+	PackedBytes = 64
+	PackedCols  = PackedBytes / 4
+)
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
 const GemmUnroll = 4
@@ -268,14 +290,14 @@ func (g *GemmArgs) SetK(k int) {
 // none such.
 func (g *GemmArgs) SetPart(bytes int) { g.Part = 1<<bytes - 1 }
 
-// SetMask makes the first n lanes count, 1 <= n <= lanes of isa.
-func (g *GemmArgs) SetMask(isa asm.ISA, n int) {
+// SetMask makes the first n lanes of a format count, 1 <= n <= those of isa.
+func (g *GemmArgs) SetMask(isa asm.ISA, f GemmFormat, n int) {
 	g.Mask = [8]uint32{}
 	if isa == asm.AVX512 {
 		g.Mask[0] = 1<<n - 1
 		return
 	}
-	for i := range n {
+	for i := range n * f.Word() / 4 {
 		g.Mask[i] = ^uint32(0)
 	}
 }
@@ -328,7 +350,7 @@ type Listing struct {
 
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
-	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*GemmLanes(g.ISA))
+	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*g.Format.Lanes(g.ISA))
 	name += [...]string{"", ", left operand by columns", ", right operand where tables say"}[g.Reads]
 	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Reads, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {

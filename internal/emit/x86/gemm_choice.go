@@ -63,9 +63,6 @@ func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 	return []GemmTile{{6, 2}}
 }
 
-// word is the bytes of a result, and of a step of a column of B.
-const word = 4
-
 // fetches tells whether tile kernels fetch the next panel of B into the second
 // cache meanwhile. It pays where B comes from beyond it: in one pass, which is
 // what tall tiles are for; where B is there already the others are as good.
@@ -117,8 +114,8 @@ const (
 )
 
 // crowds tells whether a tile's rows of results push each other out.
-func (c *Core) crowds(t GemmTile, cols int) bool {
-	off := word * cols % page
+func (c *Core) crowds(f GemmFormat, t GemmTile, cols int) bool {
+	off := f.Word() * cols % page
 	off = min(off, page-off)
 	return t.Rows > c.L1/page && off > 0 && off < crowdedOff
 }
@@ -129,7 +126,7 @@ const fetchSlows = 1.03
 // cycles estimates the time of a product in a tile: row panels, each a pass over
 // B, of which the first brings it from where it lies.
 func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float64 {
-	lanes := GemmLanes(isa)
+	lanes, word := f.Lanes(isa), f.Word()
 	vectors := (s.Cols + lanes - 1) / lanes
 	panels := (s.Rows + t.Rows - 1) / t.Rows
 	low, tall := s.Rows/panels, s.Rows%panels // tall panels have a row more
@@ -152,9 +149,9 @@ func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float6
 		return max(work, read) + exposed*min(work, read)
 	}
 	cycles := pass(low+min(tall, 1), rate, shown)
-	if c.crowds(t, s.Cols) {
+	if c.crowds(f, t, s.Cols) {
 		const line = 64
-		cycles += crowdedCycles * float64(s.Rows) * float64(s.Cols) * word / line
+		cycles += crowdedCycles * float64(s.Rows) * float64(s.Cols) * float64(word) / line
 	}
 	if tall > 1 {
 		cycles += float64(tall-1) * pass(low+1, c.FromL2, exposedNear)
