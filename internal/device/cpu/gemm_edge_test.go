@@ -26,7 +26,7 @@ func TestGemmEdges(t *testing.T) {
 	}
 	for i := range n {
 		c := gemmCase{
-			dtype: []string{"", "", "bf16", "int8"}[rng.IntN(4)],
+			dtype: []string{"", "f64", "bf16", "int8"}[rng.IntN(4)],
 			size:  gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
 			x: xs[rng.IntN(3)], y: ys[rng.IntN(len(ys))], out: []string{"plain", "bias"}[rng.IntN(2)], const_: rng.IntN(2) == 0, ints: rng.IntN(3) == 0,
 		}
@@ -51,7 +51,7 @@ func TestGemmTurned(t *testing.T) {
 		if testing.Short() && i%3 > 0 {
 			continue
 		}
-		for _, dtype := range []string{"", "bf16"} {
+		for _, dtype := range []string{"", "f64", "bf16"} {
 			c := gemmCase{
 				dtype: dtype, size: gemmSize{1 + i%2, rows, 10 + rng.IntN(60), []int{33, 130, 515}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
 				x: "transposed", y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
