@@ -142,11 +142,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 				return err
 			}
 		}
-		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(k.format))); err != nil {
 			return err
 		}
 	case k.tiles.format == x86.GemmWide:
-		if k.packX, err = c.part(k.work.PackX(template.Single)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(template.Single))); err != nil {
 			return err
 		}
 	case plain && sideBySide(k.x.Col, g.K):
@@ -158,11 +158,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		} else if k.turnX, err = transposes[c.isa](); err != nil {
 			return err
 		}
-		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackTurnedX(k.format))); err != nil {
 			return err
 		}
 	default:
-		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(k.format))); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 			return nil
 		}
 	}
-	k.packY, err = c.part(k.work.PackY(k.format, k.tiles.format.PackedCols()))
+	k.packY, err = c.part(moved(k.work.PackY(k.format, k.tiles.format.PackedCols())))
 	return err
 }
 
