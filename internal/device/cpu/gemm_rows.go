@@ -116,12 +116,17 @@ func copyColumns(to, from unsafe.Pointer, pitch, words, steps int) {
 			a, b, c := *(*uint64)(from), *(*uint64)(unsafe.Add(from, 8)), *(*uint32)(unsafe.Add(from, 16))
 			*(*uint64)(to), *(*uint64)(unsafe.Add(to, 8)), *(*uint32)(unsafe.Add(to, 16)) = a, b, c
 		}
-	case 12, 10: // the same of 64 bits
+	case 12: // the same of 64 bits
 		for k := range steps {
-			to, from := unsafe.Add(to, 4*words*k), unsafe.Add(from, pitch*k)
-			for i := 0; i < words; i += 2 {
-				*(*uint64)(unsafe.Add(to, 4*i)) = *(*uint64)(unsafe.Add(from, 4*i))
-			}
+			to, from := unsafe.Add(to, 48*k), unsafe.Add(from, pitch*k)
+			a, b := *(*four)(from), *(*eight)(unsafe.Add(from, 16))
+			*(*four)(to), *(*eight)(unsafe.Add(to, 16)) = a, b
+		}
+	case 10:
+		for k := range steps {
+			to, from := unsafe.Add(to, 40*k), unsafe.Add(from, pitch*k)
+			a, b := *(*uint64)(from), *(*eight)(unsafe.Add(from, 8))
+			*(*uint64)(to), *(*eight)(unsafe.Add(to, 8)) = a, b
 		}
 	default:
 		for k := range steps {
