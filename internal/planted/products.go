@@ -30,7 +30,7 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
 	},
 	{
-		Name: "bytes-multiplied-saturating", File: "internal/emit/x86/gemm_tile.go",
+		Name: "bytes-multiplied-saturating", File: "internal/emit/x86/gemm_format.go",
 		Old:     "asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD",
 		New:     "asm.VPBROADCASTD, asm.VPDPBUSDS, asm.VPADDD",
 		Package: "internal/emit/x86", Run: "TestByteSumsWrap", Needs: avx512VNNI,

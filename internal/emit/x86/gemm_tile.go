@@ -90,37 +90,6 @@ func (t *tileGen) fits() bool {
 // Fits tells whether a format has kernels of the tile.
 func (t GemmTile) Fits(isa asm.ISA, f GemmFormat) bool { return newTileGen(isa, f, t, true).fits() }
 
-// ops are the instructions that spread an element of A, multiply and add, and
-// add sums.
-func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
-	switch f {
-	case GemmBF16:
-		return asm.VBROADCASTSS, asm.VDPBF16PS, asm.VADDPS
-	case GemmBytes:
-		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
-	case GemmWords:
-		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
-	case GemmAMXBF16, GemmAMXThirds:
-		return 0, asm.TDPBF16PS, asm.VADDPS
-	case GemmAMXHalves:
-		return 0, asm.TDPFP16PS, asm.VADDPS
-	case GemmAMXBytes:
-		return 0, asm.TDPBUSD, asm.VPADDD
-	}
-	if f == GemmF64 {
-		return asm.VBROADCASTSD, asm.VFMADD231PD, asm.VADDPD
-	}
-	return asm.VBROADCASTSS, asm.VFMADD231PS, asm.VADDPS
-}
-
-// moves are the instructions that move a vector, and that of AVX2 for some of its lanes.
-func (f GemmFormat) moves() (move, masked asm.Op) {
-	if f == GemmF64 {
-		return asm.VMOVUPD, asm.VMASKMOVPD
-	}
-	return asm.VMOVUPS, asm.VMASKMOVPS
-}
-
 // acc is the accumulator of row r, vector v.
 func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
 
