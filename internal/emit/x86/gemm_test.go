@@ -116,7 +116,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			want["add"] += GemmUnroll
 		}
 		if isa == AVX2 && format.Plain() { // a line of a row for each base of A
-			want["prefetcht1"] = (tile.Rows + rowsPerBase - 1) / rowsPerBase
+			want["prefetcht1"] += (tile.Rows + rowsPerBase - 1) / rowsPerBase
 		}
 		total := 0
 		for op, n := range want {
