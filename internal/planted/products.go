@@ -19,9 +19,9 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "padding-columns-written", File: "internal/emit/x86/gemm_tile.go",
-		Old:     "t.Op(asm.VMOVUPS, to, from, asm.Mask(1))",
-		New:     "t.Op(asm.VMOVUPS, to, from)",
-		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: avx512,
+		Old:     "t.Op(t.move, to, from, asm.Mask(1))",
+		New:     "t.Op(t.move, to, from)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles|TestGemmDoubleTiles", Needs: avx512,
 	},
 	{
 		Name: "fourth-vector-of-b", File: "internal/emit/x86/gemm_tile.go",
@@ -30,7 +30,7 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
 	},
 	{
-		Name: "bytes-multiplied-saturating", File: "internal/emit/x86/gemm_tile.go",
+		Name: "bytes-multiplied-saturating", File: "internal/emit/x86/gemm_format.go",
 		Old:     "asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD",
 		New:     "asm.VPBROADCASTD, asm.VPDPBUSDS, asm.VPADDD",
 		Package: "internal/emit/x86", Run: "TestByteSumsWrap", Needs: avx512VNNI,
@@ -46,6 +46,36 @@ var productDefects = []Defect{
 		Old:     "x, y, asm.Imm(0x88), asm.Imm(0xDD))",
 		New:     "x, y, asm.Imm(0xDD), asm.Imm(0x88))",
 		Package: "internal/emit/x86", Run: "TestTranspose", Needs: avx512,
+	},
+	{
+		Name: "doubles-masked-as-singles", File: "internal/emit/x86/gemm.go",
+		Old:     "range n * f.Word() / 4 {",
+		New:     "range n {",
+		Package: "internal/emit/x86", Run: "TestGemmDoubleTiles", Needs: machineCode,
+	},
+	{
+		Name: "columns-of-doubles-as-singles", File: "internal/emit/x86/gemm_tile.go",
+		Old:     "return asm.Ptr(gBases[0], word*r)",
+		New:     "return asm.Ptr(gBases[0], 4*r)",
+		Package: "internal/emit/x86", Run: "TestGemmDoubleTiles", Needs: machineCode,
+	},
+	{
+		Name: "halves-of-turned-doubles-swapped", File: "internal/emit/x86/gemm_transpose.go",
+		Old:     "t.halves(&v[j], &v[2+j])",
+		New:     "t.halves(&v[2+j], &v[j])",
+		Package: "internal/emit/x86", Run: "TestTranspose", Needs: machineCode,
+	},
+	{
+		Name: "unfinished-sums-of-doubles-overlap", File: "internal/device/cpu/gemm_run.go",
+		Old:     "unsafe.Add(w.c, s.word*above*s.strideC)",
+		New:     "unsafe.Add(w.c, 4*above*s.strideC)",
+		Package: "internal/device/cpu", Run: "TestGemmDoublesFinished", Needs: machineCode,
+	},
+	{
+		Name: "squares-of-doubles-half-as-far", File: "internal/device/cpu/pack.go",
+		Old:     "unsafe.Add(y, s.word*k0+",
+		New:     "unsafe.Add(y, 4*k0+",
+		Package: "internal/device/cpu", Run: "TestGemmDoubles$", Needs: machineCode,
 	},
 	{
 		Name: "blocks-of-k-not-added", File: "internal/device/cpu/gemm_run.go",
@@ -73,8 +103,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "last-panel-not-packed", File: "internal/device/cpu/pack.go",
-		Old:     "first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)",
-		New:     "first, end := col0/x86.PackedCols, max(1, col1/x86.PackedCols)",
+		Old:     "first, end := col0/s.panelCols(), ceilDiv(col1, s.panelCols())",
+		New:     "first, end := col0/s.panelCols(), max(1, col1/s.panelCols())",
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
 	},
 	{
@@ -121,8 +151,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "copied-columns-with-the-pitch-in-place", File: "internal/device/cpu/gemm_rows.go",
-		Old:     "w.args.A, w.args.LDA = w.a, uintptr(4*(r1-r0))",
-		New:     "w.args.A, w.args.LDA = w.a, uintptr(4*s.tiles.Tile.Rows)",
+		Old:     "w.args.A, w.args.LDA = w.a, uintptr(s.word*(r1-r0))",
+		New:     "w.args.A, w.args.LDA = w.a, uintptr(s.word*s.tiles.Tile.Rows)",
 		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
 	},
 	{
@@ -328,7 +358,7 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "thirds-of-what-is-no-column", File: "internal/device/cpu/pack.go",
-		Old:     "if s.splits() && col1%x86.PackedCols != 0 {",
+		Old:     "if s.splits() && col1%s.panelCols() != 0 {",
 		New:     "if false {",
 		Package: "internal/device/cpu", Run: "TestPartsDirtyScratch", Needs: amx,
 	},

@@ -63,13 +63,14 @@ func (g *Gemm) StoreAt() (Plain, bool) {
 	return Plain{}, false
 }
 
-// Beside is a matrix of 4-byte elements that the epilogue reads at the place of
-// each result, such as a residual: the first whose rows lie apart from each
+// Beside is a matrix of elements as long as sums that the epilogue reads at the place
+// of each result, such as a residual: the first whose rows lie apart from each
 // other and whose columns side by side.
 func (g *Gemm) Beside() (p Plain, ok bool) {
+	size := g.DType.Compute().Size()
 	look := func(e *loop.Expr) {
 		at, plain := g.plainLoad(e, g.Row, g.Col)
-		if plain && !ok && e.DType.Size() == 4 && at.Col.IsInt(1) && !at.Row.IsInt(0) {
+		if plain && !ok && e.DType.Size() == size && at.Col.IsInt(1) && !at.Row.IsInt(0) {
 			p, ok = at, true
 		}
 	}

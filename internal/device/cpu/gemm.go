@@ -24,7 +24,7 @@ type gemmKernel struct {
 	beside       template.Plain // what the epilogue reads
 	yRows        bool           // Y lies by rows
 	sharedY      bool           // all batches have the same Y
-	plainOut     bool           // out is where rows of f32 or i32 are written
+	plainOut     bool           // out is where rows of sums are written
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
@@ -43,7 +43,7 @@ type gemmKernel struct {
 func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	format := g.Format()
 	switch {
-	case g.DType.Compute() != ir.F32 && format == template.Single:
+	case format == template.Single && !c.multiplies(g.DType.Compute()):
 		return c.loops(g.Loops())
 	case !c.templates():
 		return c.genericGemm(g)
@@ -88,6 +88,12 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	return k, nil
 }
 
+// multiplies tells whether there are tile kernels for sums of a dtype, of operands that
+// are widened to it.
+func (c *compiler) multiplies(sums ir.DType) bool {
+	return sums == ir.F32 || sums == ir.F64 && c.templates()
+}
+
 // operationsOf is the operations that a part behind tiles does with each sum: infinite if
 // they cannot be counted.
 func operationsOf(g *template.Gemm, p *part) float64 {
@@ -125,7 +131,7 @@ func (k *gemmKernel) handsOver() bool {
 // operands chooses how X and Y are read.
 func (k *gemmKernel) operands(c *compiler) (err error) {
 	g := k.work.Narrow(k.format)
-	inPlace := k.format != template.Single || g.DType == ir.F32 // what it holds is in the format
+	inPlace := k.format != template.Single || g.DType == g.DType.Compute() // what it holds is in the format
 	var plain bool
 	k.x, plain = g.PlainX()
 	plain = plain && inPlace
@@ -136,11 +142,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 				return err
 			}
 		}
-		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(k.format))); err != nil {
 			return err
 		}
 	case k.tiles.format == x86.GemmWide:
-		if k.packX, err = c.part(k.work.PackX(template.Single)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(template.Single))); err != nil {
 			return err
 		}
 	case plain && sideBySide(k.x.Col, g.K):
@@ -152,11 +158,11 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		} else if k.turnX, err = transposes[c.isa](); err != nil {
 			return err
 		}
-		if k.packX, err = c.part(k.work.PackTurnedX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackTurnedX(k.format))); err != nil {
 			return err
 		}
 	default:
-		if k.packX, err = c.part(k.work.PackX(k.format)); err != nil {
+		if k.packX, err = c.part(moved(k.work.PackX(k.format))); err != nil {
 			return err
 		}
 	}
@@ -166,7 +172,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 	case plain && sideBySide(k.y.Col, g.Cols) && k.format == template.Single:
 		k.yRows = true
 	case plain && sideBySide(k.y.Row, g.K):
-		if k.transpose, err = transposes[c.isa](); err != nil {
+		if k.transpose, err = transposesOf(k.tiles.format)[c.isa](); err != nil {
 			return err
 		}
 	}
@@ -176,7 +182,7 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 			return nil
 		}
 	}
-	k.packY, err = c.part(k.work.PackY(k.format, x86.PackedCols))
+	k.packY, err = c.part(moved(k.work.PackY(k.format, k.tiles.format.PackedCols())))
 	return err
 }
 

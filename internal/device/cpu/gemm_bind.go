@@ -186,7 +186,7 @@ func (s *gemmStep) worthDirect() bool {
 	if s.cols <= s.width || s.rowPanels == 1 {
 		return true // as good as packed, or read but once
 	}
-	return s.rows < directRows && !collides(4*s.rowY, template.SumBlock)
+	return s.rows < directRows && !collides(s.word*s.rowY, s.kCut.block)
 }
 
 // Rows a multiple of pageBytes apart compete for the same few lines of the

@@ -26,7 +26,7 @@ func TestGemmEdges(t *testing.T) {
 	}
 	for i := range n {
 		c := gemmCase{
-			dtype: []string{"", "", "bf16", "int8"}[rng.IntN(4)],
+			dtype: []string{"", "f64", "bf16", "int8"}[rng.IntN(4)],
 			size:  gemmSize{1, rows[rng.IntN(len(rows))], cols[i%len(cols)], ks[i%len(ks)]}, syms: []string{"", "m"}[i%2],
 			x: xs[rng.IntN(3)], y: ys[rng.IntN(len(ys))], out: []string{"plain", "bias"}[rng.IntN(2)], const_: rng.IntN(2) == 0, ints: rng.IntN(3) == 0,
 		}
@@ -51,7 +51,7 @@ func TestGemmTurned(t *testing.T) {
 		if testing.Short() && i%3 > 0 {
 			continue
 		}
-		for _, dtype := range []string{"", "bf16"} {
+		for _, dtype := range []string{"", "f64", "bf16"} {
 			c := gemmCase{
 				dtype: dtype, size: gemmSize{1 + i%2, rows, 10 + rng.IntN(60), []int{33, 130, 515}[rng.IntN(3)]}, syms: []string{"", "m", "k"}[i%3],
 				x: "transposed", y: []string{"plain", "transposed"}[rng.IntN(2)], out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
@@ -73,7 +73,7 @@ func TestGemmColumnsCopied(t *testing.T) {
 	for i, rows := range []int{1, 2, 3, 4, 5, 6, 7, 11, 27, 128} {
 		c := gemmCase{
 			size: gemmSize{1 + i%2, rows, 65 + rng.IntN(60), []int{257, 700, 1030}[i%3]}, syms: []string{"", "m"}[i%2],
-			x: "transposed", y: "plain", out: []string{"plain", "bias"}[rng.IntN(2)], ints: true,
+			x: "transposed", y: "plain", out: []string{"plain", "bias"}[rng.IntN(2)], ints: true, dtype: []string{"", "f64"}[i/2%2],
 		}
 		test := c.build(rng)
 		want := test.reference(t)
@@ -89,8 +89,14 @@ func TestGemmColumnsCopied(t *testing.T) {
 // it is cut, and whatever tiles compute it; also those of AVX2 and AVX-512. Sums of
 // halves are others.
 func TestGemmSameBits(t *testing.T) {
+	for _, dtype := range []string{"f32", "f64"} {
+		t.Run(dtype, func(t *testing.T) { testSameBits(t, dtype) })
+	}
+}
+
+func testSameBits(t *testing.T, dtype string) {
 	const most, cols, k = 61, 150, 1100
-	c := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", x: "plain", y: "plain", out: "bias", const_: true}
+	c := gemmCase{size: gemmSize{1, most, cols, k}, syms: "m", x: "plain", y: "plain", out: "bias", const_: true, dtype: dtype}
 	test := c.build(rand.New(rand.NewPCG(7, 8)))
 	wants := map[bool][]byte{}
 	for _, d := range machines(t) {
@@ -98,7 +104,7 @@ func TestGemmSameBits(t *testing.T) {
 			continue
 		}
 		tiles := []x86.GemmTile{{Rows: 6, Vectors: 2}, {Rows: 3, Vectors: 2}}
-		halves := d.isa == AMXFP16
+		halves := d.isa == AMXFP16 && dtype == "f32"
 		switch d.isa {
 		case AVX512:
 			tiles = []x86.GemmTile{{Rows: 6, Vectors: 4}, {Rows: 14, Vectors: 2}, {Rows: 2, Vectors: 1}}
@@ -268,7 +274,7 @@ func TestGemmSharedPack(t *testing.T) {
 // A weight is packed apart for instructions that want it in another order.
 func TestGemmPacksOfAllDevices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
-	for _, dtype := range []string{"bf16", "int8"} {
+	for _, dtype := range []string{"f64", "bf16", "int8"} {
 		test := gemmCase{size: gemmSize{1, 5, 40, 27}, x: "plain", y: "plain", out: "plain", const_: true, ints: true, dtype: dtype}.build(rng)
 		test.weights = map[int]*buffer{1: makeBuffer(test.data[1], nil)}
 		want := test.reference(t)
@@ -284,9 +290,10 @@ func TestGemmPlan(t *testing.T) {
 	for range 300 {
 		s := gemmSize{1 + rng.IntN(4), 1 + rng.IntN(300), 1 + rng.IntN(500), rng.IntN(3000)}
 		tile := x86.GemmTile{Rows: 1 + rng.IntN(14), Vectors: 1 + rng.IntN(4)}
-		cut := cutOf([]x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes}[rng.IntN(4)])
+		format := []x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes, x86.GemmF64}[rng.IntN(5)]
+		cut := cutOf(format)
 		cut.whole = rng.IntN(2) == 0
-		p := planGemm(s, cut, 16, tile, 1+rng.IntN(8), rng.IntN(2) == 0)
+		p := planGemm(s, cut, format.Lanes(x86.AVX512), tile, 1+rng.IntN(8), rng.IntN(2) == 0)
 		seen := map[[3]int]int{}
 		for task := range p.tasks() {
 			a := p.area(task)
@@ -328,13 +335,13 @@ func TestGemmPlan(t *testing.T) {
 // Where rows are few every worker has a task, unless there is next to nothing to read.
 func TestGemmPlanSharesOut(t *testing.T) {
 	tile := x86.GemmTile{Rows: 12, Vectors: 2}
-	for _, f := range []x86.GemmFormat{x86.GemmF32, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes} {
+	for _, f := range []x86.GemmFormat{x86.GemmF32, x86.GemmF64, x86.GemmBF16, x86.GemmBytes, x86.GemmAMXBytes} {
 		cut := cutOf(f)
 		for _, c := range []struct {
 			cols, k     int
 			least, most int // tasks for two workers
 		}{{384, 1536, 2, 16}, {1536, 384, 2, 16}, {64, 64, 1, 1}} {
-			p := planGemm(gemmSize{1, 12, c.cols, c.k}, cut, 16, tile, 2, false)
+			p := planGemm(gemmSize{1, 12, c.cols, c.k}, cut, f.Lanes(x86.AVX512), tile, 2, false)
 			if n := p.tasks(); n < c.least || n > c.most {
 				t.Errorf("%v: 12 x %d x %d is cut into %d tasks", f, c.cols, c.k, n)
 			}

@@ -128,7 +128,7 @@ func (k *genericGemm) bind(r *binding) (jit.Step, error) {
 		return nil, err
 	}
 	s := &genericStep{kernel: k, device: r.module.device, status: r.status}
-	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, kCut{group: k.format.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}, genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
+	s.gemmPlan = planGemm(gemmSize{n[0], n[1], n[2], n[3]}, kCut{group: k.format.Group(), word: 4, chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}, genericCols, x86.GemmTile{Rows: genericRows, Vectors: 1}, r.workers, true)
 	if s.tasks() == 0 {
 		return s, nil
 	}

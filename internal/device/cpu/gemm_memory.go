@@ -77,7 +77,7 @@ func (s *gemmStep) panelStrides() {
 	case f.AMX():
 		s.strideA = steps | pad
 	default:
-		s.strideA = s.maxK()*f.StepA()/4 + pad
+		s.strideA = s.maxK()*f.StepA()/s.word + pad
 	}
 	if s.tileC = s.kernel.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width
@@ -98,7 +98,7 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	case k.turnX != 0: // by squares
 		rowsA = ceilDiv(rowsA, s.lanes) * s.lanes
 	}
-	rowsX := 4 * rowsA * max(s.strideA, s.strideX)
+	rowsX := s.word * rowsA * max(s.strideA, s.strideX)
 	if s.splits() {
 		rowsX = max(rowsX, x86.SplitScratch(steps))
 	}
@@ -110,11 +110,11 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	if s.splits() {
 		whole = 1
 	}
-	g.a = g.room(k.packX != nil || s.copyX || s.splits(), 4*rowsA*s.strideA)
+	g.a = g.room(k.packX != nil || s.copyX || s.splits(), s.word*rowsA*s.strideA)
 	g.narrow = g.room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	g.parts = g.room(s.splits() && s.packedB == nil, g.slots*s.keptBytes())
 	g.b = g.room(s.packsB(), whole*s.slotBytes())
-	g.c = g.room(k.finish != nil, 4*rowsC*s.strideC)
+	g.c = g.room(k.finish != nil, s.word*rowsC*s.strideC)
 	g.sums = g.room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
 	for i, p := range s.parts() {
 		if p != nil {

@@ -29,7 +29,7 @@ func (p *gemmPlan) slots() int {
 }
 
 // slotBytes is the room for one of them.
-func (p *gemmPlan) slotBytes() int { return 4 * p.blockPanels * p.width * p.maxK() }
+func (p *gemmPlan) slotBytes() int { return p.word * p.blockPanels * p.width * p.maxK() }
 
 // keptBytes is the room for one of them as it is kept, which may be split.
 func (s *gemmStep) keptBytes() int {

@@ -19,6 +19,7 @@ func TestGemmPackedAgain(t *testing.T) {
 		{size: gemmSize{2, 500, 150, 600}, x: "plain", y: "transposed", out: "gelu"},
 		{size: gemmSize{2, 500, 40, 120}, x: "plain", y: "shared", out: "plain"},
 		{size: gemmSize{1, 600, 1300, 200}, x: "plain", y: "plain", out: "plain"},
+		{size: gemmSize{1, 330, 200, 1100}, x: "transposed", y: "plain", out: "bias", dtype: "f64"},
 		{size: gemmSize{1, 300, 700, 300}, x: "transposed", y: "plain", out: "plain", dtype: "bf16"},
 	} {
 		t.Run(c.String(), func(t *testing.T) {

@@ -32,12 +32,15 @@ type part struct {
 // finishWords are the words of an argument block that x86.FinishLayout adds.
 type finishWords struct{ args, spare int }
 
-// finishOf is what is done with finished sums. What that only chooses or stores is
-// moved bit by bit, as in kernels of loops.
-func finishOf(g *template.Gemm) *template.Part {
-	t := *g.Finish()
-	t.Kernel = loop.MoveBits(t.Kernel)
-	return &t
+// finishOf is what is done with finished sums.
+func finishOf(g *template.Gemm) *template.Part { return moved(g.Finish()) }
+
+// moved is a part of which what is only chosen or stored is moved bit by bit, as in
+// kernels of loops.
+func moved(t *template.Part) *template.Part {
+	bits := *t
+	bits.Kernel = loop.MoveBits(t.Kernel)
+	return &bits
 }
 
 // partBehindTiles is a part that tile kernels of a kind run, see x86.GemmFinish, if it is

@@ -33,7 +33,8 @@ type gemmPlan struct {
 
 // kCut says how k is cut.
 type kCut struct {
-	group int  // values of k in a step, which is a lane of 32 bits
+	group int  // values of k in a step, which is a lane
+	word  int  // bytes of a lane
 	chunk int  // steps that a tile kernel takes a multiple of: behind the last k they are filled up with zeros
 	block int  // steps at most, whose products are one sum from zero; by AMX, where that goes on, steps between two visits
 	aside int  // rows whose unfinished sums are kept aside
@@ -68,15 +69,15 @@ const (
 func cutOf(f x86.GemmFormat) kCut {
 	switch {
 	case f == x86.GemmAMXThirds:
-		return kCut{group: 1, chunk: x86.SplitValues, block: thirdsBlock, aside: thirdsAside, speed: 2, size: 6, wide: maxBlock, parts: true}
+		return kCut{group: 1, word: f.Word(), chunk: x86.SplitValues, block: thirdsBlock, aside: thirdsAside, speed: 2, size: 6, wide: maxBlock, parts: true}
 	case f == x86.GemmAMXHalves:
-		return kCut{group: 1, chunk: x86.SplitValues, block: halvesBlock, aside: halvesAside, speed: 3, size: 4, extra: 4, wide: halvesWide, parts: true}
+		return kCut{group: 1, word: f.Word(), chunk: x86.SplitValues, block: halvesBlock, aside: halvesAside, speed: 3, size: 4, extra: 4, wide: halvesWide, parts: true}
 	case f.AMX():
 		// Sums of a row panel stay near, and B comes from the second cache as fast as
 		// it is multiplied.
-		return kCut{group: f.Group(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, held: amxHeld, speed: 6, size: 4, wide: maxBlock}
+		return kCut{group: f.Group(), word: f.Word(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, held: amxHeld, speed: 6, size: 4, wide: maxBlock}
 	}
-	return kCut{group: f.Group(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: 4, wide: maxBlock}
+	return kCut{group: f.Group(), word: f.Word(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: f.Word(), wide: maxBlock}
 }
 
 // work scales limits that stand for a time.
@@ -113,9 +114,9 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	if p.whole && p.kBlocks == 1 {
 		p.wide = wholePanels // in long rows, which memory takes faster
 	}
-	most := min(p.panels, p.wide, max(1, bBlockBytes/(4*p.width*max(1, min(p.steps, p.kCut.block)))))
+	most := min(p.panels, p.wide, max(1, bBlockBytes/(p.word*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
-	if p.held > 0 && 4*p.width*p.steps*p.blockPanels > p.held {
+	if p.held > 0 && p.word*p.width*p.steps*p.blockPanels > p.held {
 		p.aside = amxAside
 	}
 	p.blockRows = max(1, p.aside/tile.Rows)
@@ -236,11 +237,14 @@ func (p *gemmPlan) values(k0, k1 int) (first, end int) {
 	return k0 * p.group, min(p.k, k1*p.group)
 }
 
+// panelCols is the columns of a panel of packed B.
+func (p *gemmPlan) panelCols() int { return x86.PackedBytes / p.word }
+
 // packedCols is the columns that packed B has room for.
-func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, x86.PackedCols) * x86.PackedCols }
+func (p *gemmPlan) packedCols() int { return ceilDiv(p.cols, p.panelCols()) * p.panelCols() }
 
 // packed is where a column begins in B packed as a whole, in bytes: blocks of k
-// one behind the other, in each panels of PackedCols columns. The column is the
+// one behind the other, in each panels of panelCols columns. The column is the
 // first of a panel.
 func (p *gemmPlan) packed(block, col int) int {
 	k0, k1 := p.kStart(block), p.kStart(block+1)

@@ -26,7 +26,7 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	case w.packX != nil && s.kernel.turnX != 0:
 		return s.turnTurned(w, batch, r0, r1, k0, k1)
 	case w.packX != nil:
-		from, pitch = w.a, 4*s.strideA
+		from, pitch = w.a, s.word*s.strideA
 		if s.copyX {
 			from = w.narrow
 		}
@@ -34,10 +34,10 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 			return err
 		}
 	case tiles.byColumns():
-		w.args.A, w.args.LDA = unsafe.Add(x, 4*(r0*s.rowX+k0*s.colX)), uintptr(4*s.colX)
+		w.args.A, w.args.LDA = unsafe.Add(x, s.word*(r0*s.rowX+k0*s.colX)), uintptr(s.word*s.colX)
 		if s.copyX {
-			copyColumns(w.a, w.args.A, 4*s.colX, r1-r0, k1-k0)
-			w.args.A, w.args.LDA = w.a, uintptr(4*(r1-r0))
+			copyColumns(w.a, w.args.A, s.word*s.colX, s.word/4*(r1-r0), k1-k0)
+			w.args.A, w.args.LDA = w.a, uintptr(s.word*(r1-r0))
 		}
 		return nil
 	default:
@@ -51,11 +51,11 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	if !s.copyX {
 		return nil
 	}
-	w.args.A, w.args.LDA = w.a, uintptr(4*s.strideA)
-	bytes, stepA := (end-first)*4/s.group, tiles.Format.StepA()
+	w.args.A, w.args.LDA = w.a, uintptr(s.word*s.strideA)
+	bytes, stepA := (end-first)*s.word/s.group, tiles.Format.StepA()
 	for r := range r1 - r0 {
 		row := unsafe.Slice((*byte)(unsafe.Add(from, r*pitch)), bytes)
-		to := unsafe.Slice((*byte)(unsafe.Add(w.a, 4*r*s.strideA)), (k1-k0)*stepA)
+		to := unsafe.Slice((*byte)(unsafe.Add(w.a, s.word*r*s.strideA)), (k1-k0)*stepA)
 		if tiles.Format == x86.GemmWords {
 			widenBytes(to, row)
 		} else {
@@ -72,14 +72,14 @@ const maxTurned = 48
 // packTurned runs the part that writes rows of X by columns, so many lanes apart.
 func (s *gemmStep) packTurned(w *gemmWorker, to unsafe.Pointer, batch, r0, r1, stride, k0, k1 int) error {
 	c := w.packX
-	w.args.A, w.args.LDA = to, uintptr(4*stride)
+	w.args.A, w.args.LDA = to, uintptr(s.word*stride)
 	c.set(template.AtBatch, batch)
 	c.set(template.FirstRow, r0)
 	c.set(template.EndRow, r1)
 	c.set(template.FirstK, k0)
 	c.set(template.EndK, k1)
 	c.set(template.Stride, stride)
-	c.panel(to, 4*stride*(k1-k0))
+	c.panel(to, s.word*stride*(k1-k0))
 	return c.run(0, ceilDiv(r1-r0, template.TurnedRows))
 }
 
@@ -116,6 +116,18 @@ func copyColumns(to, from unsafe.Pointer, pitch, words, steps int) {
 			a, b, c := *(*uint64)(from), *(*uint64)(unsafe.Add(from, 8)), *(*uint32)(unsafe.Add(from, 16))
 			*(*uint64)(to), *(*uint64)(unsafe.Add(to, 8)), *(*uint32)(unsafe.Add(to, 16)) = a, b, c
 		}
+	case 12: // the same of 64 bits
+		for k := range steps {
+			to, from := unsafe.Add(to, 48*k), unsafe.Add(from, pitch*k)
+			a, b := *(*four)(from), *(*eight)(unsafe.Add(from, 16))
+			*(*four)(to), *(*eight)(unsafe.Add(to, 16)) = a, b
+		}
+	case 10:
+		for k := range steps {
+			to, from := unsafe.Add(to, 40*k), unsafe.Add(from, pitch*k)
+			a, b := *(*uint64)(from), *(*eight)(unsafe.Add(from, 8))
+			*(*uint64)(to), *(*eight)(unsafe.Add(to, 8)) = a, b
+		}
 	default:
 		for k := range steps {
 			for i := range words {
@@ -127,7 +139,7 @@ func copyColumns(to, from unsafe.Pointer, pitch, words, steps int) {
 
 // packRows runs the part that writes rows of X, and fills up the last chunk.
 func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first, end int) error {
-	size := 4 / s.group // of an element
+	size := s.word / s.group // of an element
 	if s.tiles.Format == x86.GemmWide {
 		size = 4
 	}
@@ -139,14 +151,14 @@ func (s *gemmStep) packRows(c *partCall, to unsafe.Pointer, batch, r0, r1, first
 	if s.splits() {
 		stride = s.strideX
 	}
-	c.set(template.Stride, 4*stride/size)
-	c.panel(to, 4*s.tiles.Tile.Rows*stride)
+	c.set(template.Stride, s.word*stride/size)
+	c.panel(to, s.word*s.tiles.Tile.Rows*stride)
 	whole := s.group * s.chunk
 	if err := c.run(r0, r1); err != nil || (end-first)%whole == 0 || s.splits() {
 		return err
 	}
 	for r := range r1 - r0 {
-		row := unsafe.Slice((*byte)(unsafe.Add(to, 4*r*s.strideA)), size*whole*ceilDiv(end-first, whole))
+		row := unsafe.Slice((*byte)(unsafe.Add(to, s.word*r*s.strideA)), size*whole*ceilDiv(end-first, whole))
 		clear(row[(end-first)*size:])
 	}
 	return nil

@@ -225,13 +225,13 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 		return s.placesOfB(w, y, s.kStart(kb), col0, b.col1-b.col0), nil
 	}
 	if s.directB {
-		w.args.LDB, w.args.VectorB, w.args.PanelB = uintptr(4*s.rowY), uintptr(4*s.lanes), uintptr(4*s.width)
-		return unsafe.Add(y, 4*(s.kStart(kb)*s.rowY+col0)), nil
+		w.args.LDB, w.args.VectorB, w.args.PanelB = uintptr(s.word*s.rowY), uintptr(s.word*s.lanes), uintptr(s.word*s.width)
+		return unsafe.Add(y, s.word*(s.kStart(kb)*s.rowY+col0)), nil
 	}
 	ks := s.kStart(kb+1) - s.kStart(kb)
-	w.args.LDB, w.args.VectorB, w.args.PanelB = 4*x86.PackedCols, uintptr(4*ks*s.lanes), uintptr(4*ks*s.width)
-	if s.lanes < x86.PackedCols { // two vectors to a panel, never more to a tile
-		w.args.VectorB = uintptr(4 * s.lanes)
+	w.args.LDB, w.args.VectorB, w.args.PanelB = x86.PackedBytes, uintptr(s.word*ks*s.lanes), uintptr(s.word*ks*s.width)
+	if s.lanes < s.panelCols() { // two vectors to a panel, never more to a tile
+		w.args.VectorB = uintptr(s.word * s.lanes)
 	}
 	if s.packedB != nil {
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
@@ -249,7 +249,7 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height, col int) {
 	g := &w.args
 	if s.kernel.plainOut {
-		g.C, g.LDC = unsafe.Add(out, 4*(row*s.rowOut+col)), uintptr(4*s.rowOut)
+		g.C, g.LDC = unsafe.Add(out, s.word*(row*s.rowOut+col)), uintptr(s.word*s.rowOut)
 		g.Ahead, g.LDAhead = uintptr(g.C), g.LDC
 		if s.tiles.Format.AMX() && s.rowOut%s.lanes == 0 {
 			g.LDAhead = 0 // to fetch whole lines takes longer than to wait for them behind the next tile
@@ -260,9 +260,9 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 		if s.kBlocks > 1 {
 			above = row - s.row(b.row0)
 		}
-		g.C, g.LDC = unsafe.Add(w.c, 4*above*s.strideC), uintptr(4*s.strideC)
+		g.C, g.LDC = unsafe.Add(w.c, s.word*above*s.strideC), uintptr(s.word*s.strideC)
 	}
-	g.StepC, g.RowsC = uintptr(4*s.width), uintptr(height)*g.LDC
+	g.StepC, g.RowsC = uintptr(s.word*s.width), uintptr(height)*g.LDC
 	if s.tileC {
 		g.StepC, g.RowsC = 0, 0
 	}
@@ -272,7 +272,7 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col int, last bool) {
 	w.args.Beside, w.args.LDBeside = 0, 0
 	if beside != nil && last {
-		w.args.Beside, w.args.LDBeside = uintptr(beside)+uintptr(4*(row*s.rowBeside+col)), uintptr(4*s.rowBeside)
+		w.args.Beside, w.args.LDBeside = uintptr(beside)+uintptr(s.word*(row*s.rowBeside+col)), uintptr(s.word*s.rowBeside)
 	}
 }
 
@@ -296,6 +296,6 @@ func (s *gemmStep) finishRows(w *gemmWorker, batch, r0, r1, col0, col1 int) erro
 	c.set(template.FirstCol, col0)
 	c.set(template.EndCol, col1)
 	c.set(template.Stride, s.strideC)
-	c.panel(w.args.C, 4*(r1-r0)*s.strideC)
+	c.panel(w.args.C, s.word*(r1-r0)*s.strideC)
 	return c.run(r0, r1)
 }

@@ -27,7 +27,7 @@ type gemmCase struct {
 	y      string // plain, transposed, scaled (i8 with a scale a column), turned (the same by columns), shared (one for all batches)
 	out    string // plain, bias, gelu, residual, transposed, bf16, two (stores)
 	const_ bool   // Y is a weight
-	dtype  string // f32 if empty; bf16, int8: operands that the product widens
+	dtype  string // f32 if empty, f64; bf16, int8: operands that the product widens
 	ints   bool   // small integers, which any way of summing adds exactly
 	least  int    // of m, where it is a symbol
 }
@@ -53,8 +53,26 @@ func (c gemmCase) types() (sum, x, y ir.DType) {
 		return ir.F32, ir.BF16, ir.BF16
 	case "int8":
 		return ir.I32, ir.U8, ir.I8
+	case "f64":
+		return ir.F64, ir.F64, ir.F64
 	}
 	return ir.F32, ir.F32, ir.F32
+}
+
+// float is the type that the epilogue computes with.
+func (c gemmCase) float() ir.DType {
+	if c.dtype == "f64" {
+		return ir.F64
+	}
+	return ir.F32
+}
+
+// constant is a number of that type.
+func (c gemmCase) constant(v float64) *loop.Expr {
+	if c.float() == ir.F64 {
+		return loop.Const(ir.F64, math.Float64bits(v))
+	}
+	return loop.Const(ir.F32, uint64(math.Float32bits(float32(v))))
 }
 
 // format is that of the template.
@@ -167,13 +185,14 @@ func (b *gemmBuilder) right(y ir.DType) *loop.Expr {
 // epilogue stores what was summed in type sum.
 func (b *gemmBuilder) epilogue(sum ir.DType) []loop.Stmt {
 	g, m, n := b.g, b.g.Row.Ref(), b.g.Col.Ref()
-	acc := widened(g.Acc.Ref(), ir.F32)
+	f := b.c.float()
+	acc := widened(g.Acc.Ref(), f)
 	store := func(d ir.DType, index, value *loop.Expr) *loop.Store {
 		return &loop.Store{Param: b.param("out", d, b.total(g.Rows, g.Cols), loop.Write), Index: index, Value: value}
 	}
 	row := b.at(m, n, g.Rows, g.Cols)
 	bias := func() *loop.Expr {
-		return loop.Apply(ir.Add, ir.F32, acc, loop.Load(b.param("bias", ir.F32, g.Cols, loop.Read), ir.F32, n, nil))
+		return loop.Apply(ir.Add, f, acc, loop.Load(b.param("bias", f, g.Cols, loop.Read), f, n, nil))
 	}
 	switch b.c.out {
 	case "plain":
@@ -181,20 +200,20 @@ func (b *gemmBuilder) epilogue(sum ir.DType) []loop.Stmt {
 	case "transposed":
 		return []loop.Stmt{store(sum, b.at(n, m, g.Cols, g.Rows), g.Acc.Ref())}
 	case "bias":
-		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Max, ir.F32, bias(), loop.Const(ir.F32, 0)))}
+		return []loop.Stmt{store(f, row, loop.Apply(ir.Max, f, bias(), loop.Const(f, 0)))}
 	case "residual":
-		r := loop.Load(b.param("residual", ir.F32, b.total(g.Rows, g.Cols), loop.Read), ir.F32, row, nil)
-		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.Add, ir.F32, bias(), r))}
+		r := loop.Load(b.param("residual", f, b.total(g.Rows, g.Cols), loop.Read), f, row, nil)
+		return []loop.Stmt{store(f, row, loop.Apply(ir.Add, f, bias(), r))}
 	case "gelu": // 0.5 v (1 + erf(v/sqrt 2))
 		v := bias()
-		half := loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(0.5))))
-		erf := loop.Apply(ir.Erf, ir.F32, loop.Apply(ir.Mul, ir.F32, v, loop.Const(ir.F32, uint64(math.Float32bits(math.Sqrt2/2)))))
-		return []loop.Stmt{store(ir.F32, row, loop.Apply(ir.FMA, ir.F32, half, erf, half))}
+		half := loop.Apply(ir.Mul, f, v, b.c.constant(0.5))
+		erf := loop.Apply(ir.Erf, f, loop.Apply(ir.Mul, f, v, b.c.constant(math.Sqrt2/2)))
+		return []loop.Stmt{store(f, row, loop.Apply(ir.FMA, f, half, erf, half))}
 	case "bf16":
 		return []loop.Stmt{store(ir.BF16, row, loop.Apply(ir.Cast, ir.BF16, acc))}
 	case "two":
-		l := &loop.Local{Name: "l", DType: ir.F32}
-		return []loop.Stmt{&loop.Set{Local: l, Value: bias()}, store(ir.F32, row, l.Ref()), store(ir.F32, row, loop.Apply(ir.Neg, ir.F32, l.Ref()))}
+		l := &loop.Local{Name: "l", DType: f}
+		return []loop.Stmt{&loop.Set{Local: l, Value: bias()}, store(f, row, l.Ref()), store(f, row, loop.Apply(ir.Neg, f, l.Ref()))}
 	}
 	panic("no such epilogue: " + b.c.out)
 }
@@ -209,6 +228,12 @@ func randomElements(rng *rand.Rand, d ir.DType, n int, ints bool) []byte {
 				v = float32(rng.IntN(9) - 4)
 			}
 			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
+		case ir.F64:
+			v := rng.NormFloat64()
+			if ints {
+				v = float64(rng.IntN(9) - 4)
+			}
+			binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
 		case ir.BF16:
 			v := float32(rng.NormFloat64())
 			if ints {
@@ -395,7 +420,7 @@ func firstDifference(a, b []byte) int {
 // Every form of operand and epilogue, sizes around the tile's edges: the bits
 // of the interpreted loops, whatever the number of workers.
 func TestGemmForms(t *testing.T) {
-	for _, dtype := range []string{"", "bf16", "int8"} {
+	for _, dtype := range []string{"", "f64", "bf16", "int8"} {
 		t.Run(dtype, func(t *testing.T) { testForms(t, dtype) })
 	}
 }
@@ -403,7 +428,7 @@ func TestGemmForms(t *testing.T) {
 func testForms(t *testing.T, dtype string) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	devices := machines(t)
-	if dtype != "" {
+	if dtype == "bf16" || dtype == "int8" {
 		devices = shortDevices(t)
 	}
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/jit"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -64,10 +65,14 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 	return template.Single, x86.GemmF32
 }
 
-// productFormat is the same for operands of a product. Where the instruction for
+// productFormat is the same for operands of a product. Lanes of f64 hold nothing else.
+// Where the instruction for
 // bf16 is slow, weights stay short in memory and are widened in registers; what
 // is packed in each run, for itself or by columns, is widened there.
 func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmFormat) {
+	if g.DType == ir.F64 {
+		return template.Single, x86.GemmF64
+	}
 	f, kernels := tileFormat(g.Format(), d.target(), &d.has)
 	if parts, ok := d.splitFormat(g); ok && kernels == x86.GemmF32 {
 		return f, parts
@@ -82,8 +87,8 @@ func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmForma
 }
 
 func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
-	if width := tile.Vectors * x86.GemmLanes(k.isa); width%x86.PackedCols != 0 {
-		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, x86.PackedCols)
+	if width := tile.Vectors * k.format.Lanes(k.isa); width%k.format.PackedCols() != 0 {
+		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, k.format.PackedCols())
 	}
 	g, err := x86.EmitGemm(k.isa, k.format, tile, k.reads)
 	if err != nil {
@@ -93,7 +98,7 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tileSet{GemmKernels: g, lanes: x86.GemmLanes(k.isa)}
+	t := &tileSet{GemmKernels: g, lanes: k.format.Lanes(k.isa)}
 	t.full, t.tail = make([]uintptr, len(g.Full)), make([][]uintptr, len(g.Tail))
 	for rows := 1; rows < len(g.Full); rows++ {
 		t.full[rows] = code.Entry(g.Full[rows])
@@ -119,7 +124,7 @@ func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 // tail, for which args are changed. VectorB 0 stands for vectors side by side.
 func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	if args.VectorB == 0 {
-		args.VectorB = uintptr(4 * t.lanes)
+		args.VectorB = uintptr(t.Format.Word() * t.lanes)
 	}
 	args.RowPanels = uintptr(rowPanels)
 	n, rest := cols/t.width(), cols%t.width()
@@ -133,28 +138,37 @@ func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	if args.B != nil { // there is something to read
 		args.B = unsafe.Add(args.B, n*int(args.PanelB))
 	}
-	c := args.C
+	c, before := args.C, uintptr(t.Format.Word()*(cols-rest))
 	args.C = unsafe.Add(c, n*int(args.StepC))
-	args.Ahead += uintptr(4 * (cols - rest))
-	args.Beside += uintptr(4 * (cols - rest))
+	args.Ahead += before
+	args.Beside += before
 	args.Panels = 1
 	args.Finish.Col += uintptr(cols - rest)
 	args.Finish.Cols = uintptr(rest)
 	vectors := ceilDiv(rest, t.lanes)
-	args.SetMask(t.ISA, rest-(vectors-1)*t.lanes)
+	args.SetMask(t.ISA, t.Format, rest-(vectors-1)*t.lanes)
 	jit.Call(t.tail[rows][vectors], unsafe.Pointer(args))
 	args.C = c // where an epilogue behind the call finds the sums
 }
 
-// transposes is the code that turns squares of f32, by instruction set.
-var transposes = [2]func() (uintptr, error){
-	x86.AVX2:   newTranspose(x86.AVX2),
-	x86.AVX512: newTranspose(x86.AVX512),
+// transposes is the code that turns squares of lanes of 32 bits, by instruction set, and
+// wideTransposes that for 64 bits.
+var (
+	transposes     = [2]func() (uintptr, error){x86.AVX2: newTranspose(x86.AVX2, 4), x86.AVX512: newTranspose(x86.AVX512, 4)}
+	wideTransposes = [2]func() (uintptr, error){x86.AVX2: newTranspose(x86.AVX2, 8), x86.AVX512: newTranspose(x86.AVX512, 8)}
+)
+
+// transposesOf are those for lanes of a format.
+func transposesOf(f x86.GemmFormat) *[2]func() (uintptr, error) {
+	if f.Word() == 8 {
+		return &wideTransposes
+	}
+	return &transposes
 }
 
-func newTranspose(isa x86.ISA) func() (uintptr, error) {
+func newTranspose(isa x86.ISA, size int) func() (uintptr, error) {
 	return sync.OnceValues(func() (uintptr, error) {
-		text, err := x86.EmitTranspose(isa)
+		text, err := x86.EmitTranspose(isa, size)
 		if err != nil {
 			return 0, err
 		}

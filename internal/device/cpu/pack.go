@@ -208,7 +208,7 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, found []x86.Found, err er
 			_ = mem.Close()
 		}
 	}()
-	perTask := max(1, packTask/(s.maxK()*x86.PackedCols)) * x86.PackedCols
+	perTask := max(1, packTask/(s.maxK()*s.panelCols())) * s.panelCols()
 	whole, scratch, spill := 0, 0, (max(k.packY.spill, 64)+63)&^63 // what is still to be split, behind the spills
 	if s.splits() {
 		whole, scratch = 4*perTask*s.maxK(), x86.SplitScratch(s.maxK())
@@ -253,14 +253,14 @@ func (s *gemmStep) packAll(r *binding) (_ *jit.Memory, found []x86.Found, err er
 // all, for a block of k. y is where B of this batch lies if it lies by columns.
 func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col0, col1 int, to unsafe.Pointer, room int) error {
 	k0, k1 := s.kStart(block), s.kStart(block+1)
-	first, end := col0/x86.PackedCols, ceilDiv(col1, x86.PackedCols)
+	first, end := col0/s.panelCols(), ceilDiv(col1, s.panelCols())
 	s.fillUp(to, end-first, k0, k1)
-	if s.splits() && col1%x86.PackedCols != 0 { // thirds split what is no column too
-		last := 4 * x86.PackedCols * (k1 - k0)
+	if s.splits() && col1%s.panelCols() != 0 { // thirds split what is no column too
+		last := x86.PackedBytes * (k1 - k0)
 		clear(unsafe.Slice((*byte)(unsafe.Add(to, (end-first-1)*last)), last))
 	}
 	if s.places != nil {
-		s.places.pack(y, to, 4*x86.PackedCols*(k1-k0), k0, k1, col0, col1)
+		s.places.pack(y, to, x86.PackedBytes*(k1-k0), k0, k1, col0, col1)
 		return nil
 	}
 	c.set(template.AtBatch, batch)
@@ -268,7 +268,7 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 	c.set(template.EndK, there)
 	// run is the part for panels from p on and steps from k on.
 	run := func(p, end, k int) error {
-		at := 4 * x86.PackedCols * ((p-first)*(k1-k0) + k - k0)
+		at := x86.PackedBytes * ((p-first)*(k1-k0) + k - k0)
 		c.set(template.FirstK, k)
 		c.set(template.FirstPanel, p)
 		c.panel(unsafe.Add(to, at), room-at)
@@ -277,7 +277,7 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 				return err
 			}
 			p++
-			at += 4 * x86.PackedCols * (k1 - k0)
+			at += x86.PackedBytes * (k1 - k0)
 			c.set(template.FirstPanel, p)
 			c.panel(unsafe.Add(to, at), room-at)
 		}
@@ -288,12 +288,12 @@ func (s *gemmStep) packCols(c *partCall, batch int, y unsafe.Pointer, block, col
 		return run(first, end, k0)
 	}
 	for p := first; p < end; p++ {
-		col := p * x86.PackedCols
-		cols := min(col1-col, x86.PackedCols)
+		col := p * s.panelCols()
+		cols := min(col1-col, s.panelCols())
 		if cols < s.lanes {
 			return run(p, end, k0) // the last
 		}
-		s.turnPanel(unsafe.Add(y, 4*k0+s.sizeY*col*s.colY), unsafe.Add(to, 4*(p-first)*x86.PackedCols*(k1-k0)), cols, whole-k0)
+		s.turnPanel(unsafe.Add(y, s.word*k0+s.sizeY*col*s.colY), unsafe.Add(to, x86.PackedBytes*(p-first)*(k1-k0)), cols, whole-k0)
 		if whole < there {
 			if err := run(p, p+1, whole); err != nil {
 				return err
@@ -310,8 +310,8 @@ func (s *gemmStep) fillUp(to unsafe.Pointer, panels, k0, k1 int) {
 		return
 	}
 	for p := range panels {
-		at := 4 * x86.PackedCols * (p*(k1-k0) + behind - k0)
-		clear(unsafe.Slice((*byte)(unsafe.Add(to, at)), 4*x86.PackedCols*(k1-behind)))
+		at := x86.PackedBytes * (p*(k1-k0) + behind - k0)
+		clear(unsafe.Slice((*byte)(unsafe.Add(to, at)), x86.PackedBytes*(k1-behind)))
 	}
 }
 
@@ -319,9 +319,9 @@ func (s *gemmStep) fillUp(to unsafe.Pointer, panels, k0, k1 int) {
 // least those of a vector. Squares at the ends overlap those before them.
 func (s *gemmStep) turnPanel(from, to unsafe.Pointer, cols, ks int) {
 	n, pitch := s.lanes, s.sizeY*s.colY
-	args := x86.TransposeArgs{LDSrc: uintptr(pitch), LDDst: 4 * x86.PackedCols, Down: 1}
+	args := x86.TransposeArgs{LDSrc: uintptr(pitch), LDDst: x86.PackedBytes, Down: 1}
 	turn := func(col, k, count int) {
-		args.Src, args.Dst = unsafe.Add(from, col*pitch+4*k), unsafe.Add(to, 4*(k*x86.PackedCols+col))
+		args.Src, args.Dst = unsafe.Add(from, col*pitch+s.word*k), unsafe.Add(to, x86.PackedBytes*k+s.word*col)
 		args.Count = uintptr(count)
 		jit.Call(s.kernel.transpose, unsafe.Pointer(&args))
 	}

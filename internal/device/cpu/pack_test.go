@@ -32,7 +32,7 @@ func TestGemmDirtyScratch(t *testing.T) {
 	const workers = 16 // so many that their memory is not the Go heap's, which is clear
 	rng := rand.New(rand.NewPCG(19, 20))
 	for _, d := range withSlow(t) {
-		for _, dtype := range []string{"f32", "bf16", "int8"} {
+		for _, dtype := range []string{"f32", "f64", "bf16", "int8"} {
 			for i, k := range []int{1, 3, 5, 33, 513, 515, 36, 516} {
 				c := gemmCase{size: gemmSize{1, 7, 40, k}, x: []string{"plain", "step", "transposed"}[i%3], y: "plain", out: "plain", const_: i < 3, ints: true, dtype: dtype}
 				test := c.build(rng)

@@ -107,7 +107,7 @@ func (t *TurnRowsArgs) SetWidth(isa ISA, width int) {
 	chunks := (width + lanes - 1) / lanes
 	t.Chunks = uintptr(chunks)
 	var g GemmArgs
-	g.SetMask(isa, width-(chunks-1)*lanes)
+	g.SetMask(isa, GemmF32, width-(chunks-1)*lanes)
 	t.Mask = g.Mask
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/emit/x86/asm"
 )
 
@@ -15,72 +14,6 @@ import (
 // GemmTile is the block of results that stays in registers: Rows x
 // Vectors*Lanes(isa) columns.
 type GemmTile struct{ Rows, Vectors int }
-
-// GemmFormat is what 32-bit lanes of A and B hold: values of one or more
-// successive k, which make up one K step.
-type GemmFormat uint8
-
-const (
-	GemmF32  GemmFormat = iota // one f32 each, summed by fused multiply-adds
-	GemmBF16                   // two bf16 each, summed in f32 as VDPBF16PS does
-	// GemmBytes is four u8 of A and four s8 of B, summed exactly in s32, which
-	// wraps: VPDPBUSD.
-	GemmBytes
-	// GemmWords is the same sums without that instruction. A step of A is two
-	// lanes, its bytes widened to words: those of k and k+2, those of k+1 and k+3.
-	GemmWords
-	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, but for numbers
-	// near 0. A step of A is two lanes, its bf16 widened to f32.
-	GemmWide
-	// GemmAMXBF16 and GemmAMXBytes are the sums of GemmBF16 and of GemmBytes by AMX.
-	// The first are in an order of their own: of each chunk the first values of the
-	// lanes and the second ones apart, then both together, then the chunks in order.
-	GemmAMXBF16
-	GemmAMXBytes
-	// GemmAMXThirds and GemmAMXHalves are f32 as three bf16 and as two f16 each, in
-	// chunks of SplitValues: see gemm_split.go.
-	GemmAMXThirds
-	GemmAMXHalves
-	gemmFormats
-)
-
-func (f GemmFormat) String() string {
-	return [...]string{"f32", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
-}
-
-// Group is the values of k in a step; where operands are split, of those before it.
-func (f GemmFormat) Group() int { return [...]int{1, 2, 4, 4, 2, 2, 4, 1, 1}[f] }
-
-// StepA is the bytes of A in a step.
-func (f GemmFormat) StepA() int {
-	if f == GemmWords || f == GemmWide {
-		return 8
-	}
-	return 4
-}
-
-// TakesPart tells whether tile kernels can end with a step of which A holds a
-// part: loads of single bytes take a mask.
-func (f GemmFormat) TakesPart(isa asm.ISA) bool {
-	return isa == asm.AVX512 && (f == GemmBF16 || f == GemmBytes)
-}
-
-// HasGemm tells whether a processor that has isa has a format's instructions.
-func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
-	switch format {
-	case GemmBF16:
-		return isa == asm.AVX512 && has.AVX512BF16
-	case GemmBytes:
-		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
-	case GemmWide:
-		return isa == asm.AVX512
-	case GemmAMXBF16, GemmAMXBytes, GemmAMXThirds:
-		return isa == asm.AVX512 && has.HasAMX()
-	case GemmAMXHalves:
-		return isa == asm.AVX512 && has.HasAMX() && has.AMXFP16
-	}
-	return true
-}
 
 // GemmReads is where kernels find their operands, see GemmArgs.
 type GemmReads uint8
@@ -101,10 +34,10 @@ const (
 // where k counts steps and the products are those of its format. Kernels by AMX
 // take whole chunks of steps. But where operands are split they begin with c = C[r][j], so
 // that where k is cut changes no bit. A kernel by
-// rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + 4*r + k*LDA.
+// rows reads A[r][k] at A + r*LDA + StepA*k, one by columns at A + Word*r + k*LDA.
 // Vector v of B[k] of panel p is at B + p*PanelB + k*LDB + v*VectorB. A tail
-// kernel writes only the lanes of Mask in the last vector of a row, and of f32
-// it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
+// kernel writes only the lanes of Mask in the last vector of a row, and of f32 and
+// f64 it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
 // B points to the addresses S, LDB to the distances T in bytes, and PanelB is
 // 8*Vectors. The same is done for RowPanels times Rows rows below each
 // other.
@@ -203,11 +136,6 @@ const (
 	gemmSaved      = gemmNextB + 120
 )
 
-// PackedCols is the columns of a panel of packed B, which holds 4 bytes of each
-// for one k after the other: the same for every instruction set.
-// docs/rationale.md says why.
-const PackedCols = 16
-
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.
 const GemmUnroll = 4
 
@@ -268,24 +196,16 @@ func (g *GemmArgs) SetK(k int) {
 // none such.
 func (g *GemmArgs) SetPart(bytes int) { g.Part = 1<<bytes - 1 }
 
-// SetMask makes the first n lanes count, 1 <= n <= lanes of isa.
-func (g *GemmArgs) SetMask(isa asm.ISA, n int) {
+// SetMask makes the first n lanes of a format count, 1 <= n <= those of isa.
+func (g *GemmArgs) SetMask(isa asm.ISA, f GemmFormat, n int) {
 	g.Mask = [8]uint32{}
 	if isa == asm.AVX512 {
 		g.Mask[0] = 1<<n - 1
 		return
 	}
-	for i := range n {
+	for i := range n * f.Word() / 4 {
 		g.Mask[i] = ^uint32(0)
 	}
-}
-
-// GemmLanes is the number of f32 in a vector.
-func GemmLanes(isa asm.ISA) int {
-	if isa == asm.AVX512 {
-		return 16
-	}
-	return 8
 }
 
 // GemmKernels are the offsets of tile kernels in Code: for every height up to
@@ -328,7 +248,7 @@ type Listing struct {
 
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
-	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*GemmLanes(g.ISA))
+	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*g.Format.Lanes(g.ISA))
 	name += [...]string{"", ", left operand by columns", ", right operand where tables say"}[g.Reads]
 	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Reads, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {

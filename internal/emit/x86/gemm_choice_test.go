@@ -37,6 +37,22 @@ func TestTileChoice(t *testing.T) {
 	}
 }
 
+// With AVX2 products of f64 that read B but once fetch it.
+func TestTileChoiceDoubles(t *testing.T) {
+	cpu := cpuid.CPU{Arch: "zen3", Caches: cpuid.Caches{L1D: 32 << 10, L2: 512 << 10, L3: 32 << 20}}
+	core := CoreOf(&cpu, AVX2)
+	for shape, want := range map[GemmShape]GemmTile{
+		{1, 2000, 2000}: {5, 2}, {5, 2000, 2000}: {5, 2}, {512, 512, 512}: {6, 2}, {1000, 384, 384}: {6, 2}, {4096, 2000, 2000}: {6, 2},
+	} {
+		if got := core.Tile(AVX2, GemmF64, shape); got != want {
+			t.Errorf("%v: %v, want %v", shape, got, want)
+		}
+	}
+	if got := core.Tile(AVX2, GemmF32, GemmShape{1, 2000, 2000}); got != (GemmTile{6, 2}) {
+		t.Errorf("f32: %v", got)
+	}
+}
+
 // Numbers of bf16 that are widened have few rows for one vector of B only where
 // there are no more.
 func TestTileChoiceWide(t *testing.T) {

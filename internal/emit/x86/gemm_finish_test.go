@@ -121,7 +121,7 @@ func (f *finish) place(g *GemmArgs, y unsafe.Pointer, rows, cols, width int) {
 		}
 		return uintptr(8 * spare)
 	}
-	f.block[at("M")/8], f.block[at("N")/8], f.block[at("stride")/8] = uint64(rows), uint64(cols), uint64(g.LDC/4)
+	f.block[at("M")/8], f.block[at("N")/8], f.block[at("stride")/8] = uint64(rows), uint64(cols), uint64(g.LDC)/uint64(f.kernel.Params[1].DType.Size())
 	f.block[layout.Params] = uint64(uintptr(y))
 	f.block[args] = uint64(uintptr(unsafe.Pointer(g)))
 	f.block[layout.Spill] = uint64(uintptr(unsafe.Pointer(&f.spill[0]))+63) &^ 63

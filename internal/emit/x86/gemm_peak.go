@@ -47,7 +47,7 @@ func PeakLoop(isa asm.ISA, format GemmFormat) (code []byte, ops int, err error) 
 	if format == GemmWords || format == GemmWide {
 		group /= 2
 	}
-	return code, unroll * chains * GemmLanes(isa) * group * 2, err
+	return code, unroll * chains * format.Lanes(isa) * group * 2, err
 }
 
 // amxPeakLoop is PeakLoop by AMX: all sums that registers hold, of operands that

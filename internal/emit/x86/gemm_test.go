@@ -78,12 +78,14 @@ func TestGemmInnerLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		broadcast, multiply, add := format.ops()
+		op, _ := format.moves()
+		move := op.String()
 		loop := innerLoop(a.Lines())
 		count := map[string]int{}
 		for _, l := range loop {
 			op, operands, _ := strings.Cut(strings.TrimPrefix(l.Text, "{vex} "), " ")
 			count[op]++
-			if strings.Contains(operands, "ptr") && !slices.Contains([]string{"vmovups", "vpandd", "vpslld", "prefetcht1", broadcast.String()}, op) {
+			if strings.Contains(operands, "ptr") && !slices.Contains([]string{move, "vpandd", "vpslld", "prefetcht1", broadcast.String()}, op) {
 				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
 			}
 			if strings.Contains(operands, "rdi") {
@@ -92,29 +94,29 @@ func TestGemmInnerLoop(t *testing.T) {
 		}
 		want := map[string]int{
 			multiply.String(): GemmUnroll * tile.Rows * tile.Vectors, broadcast.String(): GemmUnroll * tile.Rows,
-			"vmovups": GemmUnroll * tile.Vectors,
-			"add":     GemmUnroll + (tile.Rows+rowsPerBase-1)/rowsPerBase, // B each step, the bases of A each round
-			"sub":     1, "jne": 1,
+			move:  GemmUnroll * tile.Vectors,
+			"add": GemmUnroll + (tile.Rows+rowsPerBase-1)/rowsPerBase, // B each step, the bases of A each round
+			"sub": 1, "jne": 1,
 		}
 		if format == GemmWords { // two halves of a step
 			want[multiply.String()] *= 2
 			want[broadcast.String()] *= 2
 			want[add.String()] = want[multiply.String()]
-			want["vpsllw"], want["vpsraw"] = want["vmovups"], 2*want["vmovups"]
-			want["vmovups"] *= 2
+			want["vpsllw"], want["vpsraw"] = want[move], 2*want[move]
+			want[move] *= 2
 		}
 		if format == GemmWide {
 			want[multiply.String()] *= 2
 			want[broadcast.String()] *= 2
-			want["vpandd"], want["vpslld"] = want["vmovups"], want["vmovups"]
-			delete(want, "vmovups")
+			want["vpandd"], want["vpslld"] = want[move], want[move]
+			delete(want, move)
 		}
 		if tile.fetches(isa, format) {
 			want["prefetcht1"] = GemmUnroll * tile.Vectors
 			want["add"] += GemmUnroll
 		}
-		if isa == AVX2 && format == GemmF32 { // a line of a row for each base of A
-			want["prefetcht1"] = (tile.Rows + rowsPerBase - 1) / rowsPerBase
+		if isa == AVX2 && format.Plain() { // a line of a row for each base of A
+			want["prefetcht1"] += (tile.Rows + rowsPerBase - 1) / rowsPerBase
 		}
 		total := 0
 		for op, n := range want {
@@ -204,6 +206,9 @@ func TestGemmTiles(t *testing.T) {
 			if !HasGemm(isa, format, &host.Features) {
 				t.Logf("without %v of %v", format, isa)
 				continue
+			}
+			if format == GemmF64 {
+				continue // TestGemmDoubleTiles
 			}
 			tiles := GemmTiles(isa, format)
 			if isa == AVX2 && format == GemmF32 { // as wide as kernels are
@@ -404,7 +409,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	args.SetPart(c.part)
 	args.Sums = sumsOf(g.Format, g.Tile)
 	args.FetchRows(g.Format, uintptr(args.Sums), 64) // what is fetched changes nothing
-	args.SetMask(g.ISA, c.cols-(vectors-1)*lanes)
+	args.SetMask(g.ISA, g.Format, c.cols-(vectors-1)*lanes)
 	if c.again {
 		args.Continue = 1
 	}
@@ -524,45 +529,51 @@ func lanesAsBytes(lanes []uint32) []byte {
 
 func TestTranspose(t *testing.T) {
 	eachISA(t, func(t *testing.T, isa ISA) {
-		text, err := EmitTranspose(isa)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code, err := jit.Map(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = code.Close() }()
-		n := GemmLanes(isa)
-		const squares, down, gap = 3, 2, 5
-		ldSrc, ldDst := squares*n+gap, down*n+gap
-		src, err := jit.AllocGuarded(4*((down*n-1)*ldSrc+squares*n), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dst, err := jit.AllocGuarded(4*((squares*n-1)*ldDst+down*n), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		from := unsafe.Slice((*uint32)(src.Pointer()), len(src.Bytes())/4)
-		to := unsafe.Slice((*uint32)(dst.Pointer()), len(dst.Bytes())/4)
-		for i := range from {
-			from[i] = uint32(i)
-		}
-		args := TransposeArgs{Src: src.Pointer(), Dst: dst.Pointer(), LDSrc: uintptr(4 * ldSrc), LDDst: uintptr(4 * ldDst), Count: squares, Down: down}
-		jit.Call(code.Entry(0), unsafe.Pointer(&args))
-		for i := range down * n {
-			for j := range squares * n {
-				if got := to[j*ldDst+i]; got != from[i*ldSrc+j] {
-					t.Fatalf("element (%d, %d) is %d, want %d", j, i, got, from[i*ldSrc+j])
-				}
+		t.Run("32 bits", func(t *testing.T) { testTranspose[uint32](t, isa) })
+		t.Run("64 bits", func(t *testing.T) { testTranspose[uint64](t, isa) })
+	})
+}
+
+func testTranspose[E uint32 | uint64](t *testing.T, isa ISA) {
+	size := int(unsafe.Sizeof(E(0)))
+	text, err := EmitTranspose(isa, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := jit.Map(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = code.Close() }()
+	n := 4 * GemmLanes(isa) / size
+	const squares, down, gap = 3, 2, 5
+	ldSrc, ldDst := squares*n+gap, down*n+gap
+	src, err := jit.AllocGuarded(size*((down*n-1)*ldSrc+squares*n), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst, err := jit.AllocGuarded(size*((squares*n-1)*ldDst+down*n), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := unsafe.Slice((*E)(src.Pointer()), len(src.Bytes())/size)
+	to := unsafe.Slice((*E)(dst.Pointer()), len(dst.Bytes())/size)
+	for i := range from {
+		from[i] = E(i)
+	}
+	args := TransposeArgs{Src: src.Pointer(), Dst: dst.Pointer(), LDSrc: uintptr(size * ldSrc), LDDst: uintptr(size * ldDst), Count: squares, Down: down}
+	jit.Call(code.Entry(0), unsafe.Pointer(&args))
+	for i := range down * n {
+		for j := range squares * n {
+			if got := to[j*ldDst+i]; got != from[i*ldSrc+j] {
+				t.Fatalf("element (%d, %d) is %d, want %d", j, i, got, from[i*ldSrc+j])
 			}
 		}
-		if err := src.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := dst.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	if err := src.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := dst.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -32,8 +32,8 @@ var gBases = [...]asm.R{asm.R10, asm.R11, asm.R12, asm.R13, asm.R14}
 
 const rowsPerBase = 3
 
-// tileGen emits one tile kernel. A K step is one 32-bit lane of A, broadcast,
-// times a vector of 32-bit lanes of B: so many values of k as its format says.
+// tileGen emits one tile kernel. A K step is one lane of A, broadcast,
+// times a vector of lanes of B: so many values of k as its format says.
 type tileGen struct {
 	*asm.Asm
 	format    GemmFormat
@@ -46,6 +46,8 @@ type tileGen struct {
 	broadcast asm.Op
 	multiply  asm.Op // and, except with GemmWords, add
 	add       asm.Op
+	move      asm.Op // of vectors whose lanes may be masked, by AVX2 with maskMove
+	maskMove  asm.Op
 	behind    []func() // emit code that lies behind the kernel's own
 }
 
@@ -54,11 +56,12 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, read
 	t := newTileGen(isa, format, tile, tail)
 	t.reads, t.fetchB = reads, fetchB && reads != GemmPlaces
 	t.broadcast, t.multiply, t.add = format.ops()
+	t.move, t.maskMove = format.moves()
 	t.bytes = t.Length().Bytes()
 	if !t.fits() {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
-	if reads == GemmColumns && format != GemmF32 && format != GemmBF16 {
+	if reads == GemmColumns && !format.Plain() && format != GemmBF16 {
 		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
 	}
 	if reads == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
@@ -87,26 +90,6 @@ func (t *tileGen) fits() bool {
 // Fits tells whether a format has kernels of the tile.
 func (t GemmTile) Fits(isa asm.ISA, f GemmFormat) bool { return newTileGen(isa, f, t, true).fits() }
 
-// ops are the instructions that spread an element of A, multiply and add, and
-// add sums.
-func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
-	switch f {
-	case GemmBF16:
-		return asm.VBROADCASTSS, asm.VDPBF16PS, asm.VADDPS
-	case GemmBytes:
-		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
-	case GemmWords:
-		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
-	case GemmAMXBF16, GemmAMXThirds:
-		return 0, asm.TDPBF16PS, asm.VADDPS
-	case GemmAMXHalves:
-		return 0, asm.TDPFP16PS, asm.VADDPS
-	case GemmAMXBytes:
-		return 0, asm.TDPBUSD, asm.VPADDD
-	}
-	return asm.VBROADCASTSS, asm.VFMADD231PS, asm.VADDPS
-}
-
 // acc is the accumulator of row r, vector v.
 func (t *tileGen) acc(r, v int) asm.V { return asm.V(r*t.tile.Vectors + v) }
 
@@ -119,7 +102,7 @@ func (t *tileGen) mask() asm.V { return asm.V(t.registers - 1) }
 
 // lateMask tells that the mask is loaded when the sums are done, into a register
 // that these needed.
-func (t *tileGen) lateMask() bool { return t.tail && t.ISA == asm.AVX2 && t.format != GemmF32 }
+func (t *tileGen) lateMask() bool { return t.tail && t.ISA == asm.AVX2 && !t.format.Plain() }
 
 // free counts the registers for broadcast elements.
 func (t *tileGen) free() int {
@@ -217,7 +200,7 @@ func (t *tileGen) nextRows() {
 		t.Op(asm.ADD, asm.Ptr(gArgs, at), gCount)
 	}
 	if t.reads == GemmColumns {
-		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(4*t.tile.Rows))
+		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(t.format.Word()*t.tile.Rows))
 	} else {
 		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
 	}
@@ -323,22 +306,22 @@ func (t *tileGen) masked(v int) bool { return t.tail && v == t.tile.Vectors-1 }
 func (t *tileGen) load(to asm.V, from asm.M, v int) {
 	switch {
 	case !t.masked(v):
-		t.Op(asm.VMOVUPS, to, from)
+		t.Op(t.move, to, from)
 	case t.ISA == asm.AVX512:
-		t.Op(asm.VMOVUPS, to, from, asm.MaskZ(1))
+		t.Op(t.move, to, from, asm.MaskZ(1))
 	default:
-		t.Op(asm.VMASKMOVPS, to, t.mask(), from)
+		t.Op(t.maskMove, to, t.mask(), from)
 	}
 }
 
 func (t *tileGen) store(to asm.M, from asm.V, v int) {
 	switch {
 	case !t.masked(v):
-		t.Op(asm.VMOVUPS, to, from)
+		t.Op(t.move, to, from)
 	case t.ISA == asm.AVX512:
-		t.Op(asm.VMOVUPS, to, from, asm.Mask(1))
+		t.Op(t.move, to, from, asm.Mask(1))
 	default:
-		t.Op(asm.VMASKMOVPS, to, t.mask(), from)
+		t.Op(t.maskMove, to, t.mask(), from)
 	}
 }
 
@@ -390,7 +373,7 @@ func (t *tileGen) operands() {
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
 	taken := t.reads == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
-	return t.ISA == asm.AVX2 && t.format == GemmF32 && t.reads != GemmColumns && !taken
+	return t.ISA == asm.AVX2 && t.format.Plain() && t.reads != GemmColumns && !taken
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
@@ -422,14 +405,15 @@ func (t *tileGen) bases() int {
 
 // element is the address of lane i of A[r] from the start of the round.
 func (t *tileGen) element(r, i int) asm.M {
+	word := t.format.Word()
 	if t.reads == GemmColumns { // the base is at k
-		return asm.Ptr(gBases[0], 4*r)
+		return asm.Ptr(gBases[0], word*r)
 	}
 	base := gBases[r/rowsPerBase]
 	if n := r % rowsPerBase; n > 0 {
-		return asm.Idx(base, gLDA, n, 4*i)
+		return asm.Idx(base, gLDA, n, word*i)
 	}
-	return asm.Ptr(base, 4*i)
+	return asm.Ptr(base, word*i)
 }
 
 // vectorB is the address of vector v of B.
@@ -525,7 +509,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 		t.Op(asm.MOV, gAt, asm.Ptr(gRows, 8*k))
 	}
 	for v := range t.tile.Vectors {
-		if t.format == GemmF32 {
+		if t.format.Plain() {
 			t.load(t.b(v), t.vectorB(v), v)
 		} else { // packed, with room for whole vectors
 			t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))

@@ -42,7 +42,7 @@ func TestGemmWideBits(t *testing.T) {
 		args := GemmArgs{A: unsafe.Pointer(&a[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&c[0]), LDA: uintptr(format.StepA() * steps),
 			LDB: uintptr(4 * lanes), VectorB: uintptr(4 * lanes), LDC: uintptr(4 * lanes), Panels: 1, RowPanels: 1}
 		args.SetK(steps)
-		args.SetMask(AVX512, lanes)
+		args.SetMask(AVX512, GemmWide, lanes)
 		jit.Call(code.Entry(g.Tail[tile.Rows][vectors]), unsafe.Pointer(&args))
 		return c
 	}
