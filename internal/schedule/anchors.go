@@ -49,7 +49,7 @@ func (b *builder) gemm(g *group) (*template.Gemm, error) {
 	t := &template.Gemm{
 		Name: b.name, DType: n.DType, BatchSize: n.Shape[:r-2].Numel(),
 		Rows: n.Shape[r-2], Cols: n.Shape[r-1], K: x.Shape[r-1],
-		ConstY: b.s.constant(y), TF32: n.Attr.TF32, Acc: &loop.Local{Name: "acc", DType: n.DType},
+		ConstY: b.s.constant(y), SteadyY: b.s.steadyValues(y), TF32: n.Attr.TF32, Acc: &loop.Local{Name: "acc", DType: n.DType},
 	}
 	t.Batch, t.Row = b.variable("b", t.BatchSize), b.variable("m", t.Rows)
 	t.Col, t.Inner = b.variable("n", t.Cols), b.variable("k", t.K)

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -86,13 +88,20 @@ func agree(a, b origin) bool { return a == b || a == neutral || b == neutral }
 
 // constant tells whether n, which a product reads, depends on weights, bound
 // values and constants alone and needs no memory of its own.
-func (s *partition) constant(n *ir.Node) bool {
+func (s *partition) constant(n *ir.Node) bool { return s.madeOf(n, false) }
+
+// steadyValues tells the same of variables, too, that the graph does not assign.
+func (s *partition) steadyValues(n *ir.Node) bool { return s.madeOf(n, true) }
+
+func (s *partition) madeOf(n *ir.Node, variables bool) bool {
 	seen := map[*ir.Node]bool{}
 	var walk func(n *ir.Node) bool
 	walk = func(n *ir.Node) bool {
 		switch {
 		case n.Op == ir.Weight, n.Op == ir.Bound, n.Op == ir.Const, n.Op == ir.Iota, seen[n]:
 			return true
+		case n.Op == ir.Variable:
+			return variables && !s.assigned(n)
 		case s.isBuffer(n):
 			return s.keeps(n)
 		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement, n.Attr.PlacedBySymbol():
@@ -107,6 +116,11 @@ func (s *partition) constant(n *ir.Node) bool {
 		return true
 	}
 	return walk(n)
+}
+
+// assigned tells whether the graph writes variable n.
+func (s *partition) assigned(n *ir.Node) bool {
+	return slices.ContainsFunc(s.g.Nodes, func(a *ir.Node) bool { return a.Op == ir.Assign && a.Attr.Leaf == n.Attr.Leaf })
 }
 
 // keeps tells whether n, which has a buffer, is computed by a constant kernel;

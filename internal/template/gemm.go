@@ -29,6 +29,7 @@ type Gemm struct {
 	Acc                      *loop.Local
 	Epilogue                 []loop.Stmt // Set and Store
 	ConstY                   bool        // Y depends on weights and constants alone: packed once
+	SteadyY                  bool        // or on variables that the program leaves alone: the same until another one runs
 	TF32                     bool        // units for matrices may round X and Y, of f32, to TF32
 }
 

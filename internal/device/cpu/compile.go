@@ -197,7 +197,7 @@ func kernelText(k *schedule.Kernel) string { return fmt.Sprintf("%T %v", k.Work,
 func (c *compiler) kernel(k *schedule.Kernel) (kernel, error) {
 	key := kernelText(k)
 	if g, ok := k.Work.(*template.Gemm); ok {
-		key += fmt.Sprint(g.ConstY)
+		key += fmt.Sprint(g.ConstY, g.SteadyY)
 	}
 	if have, ok := c.made[key]; ok {
 		return have, nil

@@ -48,6 +48,9 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB != nil {
 		s.lastB, s.fromB = weak.Make(s.packedB), fromB
 	} else {
+		if y := k.constY; len(y.sources(r)) > 0 && y.changes { // to be packed when a run finds it the same
+			s.fromB = fromB
+		}
 		if s.directB = s.tiles.byPlaces() || k.yRows && !g.ConstY && !s.splits() && s.worthDirect(); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
@@ -61,14 +64,17 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 	if s.tasks() == 0 {
 		return true
 	}
-	if s.fromB != nil {
-		for i, param := range s.kernel.constY.loads {
-			if r.params[param].Number() != s.fromB[i] {
-				return false
-			}
+	if y := s.kernel.constY; s.fromB != nil {
+		same, packed := r.same(y, s.fromB), s.lastB != weak.Pointer[jit.Memory]{}
+		if packed {
+			s.packedB = s.lastB.Value()
 		}
-		if s.packedB = s.lastB.Value(); s.packedB == nil {
+		if packed && (!same || s.packedB == nil) || !packed && same {
 			return false
+		}
+		if !packed {
+			s.fromB = r.numbers(y)
+			y.again(s.fromB)
 		}
 	}
 	if !moved {

@@ -67,7 +67,9 @@ func (c *compiler) genericGemm(g *template.Gemm) (kernel, error) {
 	if k.finish, err = c.part(finishOf(g)); err != nil {
 		return nil, err
 	}
-	k.constY = newConstY(g, layout)
+	if g.ConstY {
+		k.constY = newConstY(g, layout)
+	}
 	return k, nil
 }
 

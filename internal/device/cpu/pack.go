@@ -82,9 +82,11 @@ func loads(e *loop.Expr) []int {
 // constY is a Y that depends on leaves, and on what is computed once from them:
 // kept when packed, with the buffers it is made of.
 type constY struct {
-	loads   []int       // params that it reads
-	symbols []ir.Symbol // that its elements are found by: two of them may change, and no size of the product
-	layout  string      // what packing gives, but for the sizes
+	loads   []int                    // params that it reads
+	changes bool                     // it reads variables: it is kept when a second run finds it the same
+	seen    atomic.Pointer[[]uint64] // of such: numbers of the buffers in the last run
+	symbols []ir.Symbol              // that its elements are found by: two of them may change, and no size of the product
+	layout  string                   // what packing gives, but for the sizes
 	last    atomic.Pointer[packName]
 }
 
@@ -100,25 +102,35 @@ type packName struct {
 // memory as it is: then each task packs what it needs. form tells apart the ways
 // of packing.
 func newConstY(g *template.Gemm, form string) *constY {
-	if !g.ConstY || g.Halves() {
+	if !g.ConstY && !g.SteadyY || g.Halves() {
 		return nil
 	}
 	y := &loop.Kernel{Body: []loop.Stmt{&loop.Set{Value: g.Y}}}
-	return &constY{loads: loads(g.Y), symbols: y.Symbols(), layout: form + " " + packLayout(g)}
+	return &constY{loads: loads(g.Y), changes: !g.ConstY, symbols: y.Symbols(), layout: form + " " + packLayout(g)}
+}
+
+// sources are the buffers that Y is made of; none if one is computed by another kernel of
+// this run.
+func (y *constY) sources(r *binding) (from []*buffer) {
+	if y == nil {
+		return nil
+	}
+	for _, param := range y.loads {
+		buf := r.module.plan.Buffers[r.kernel.Args[param]]
+		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer {
+			return nil
+		}
+		from = append(from, r.params[param])
+	}
+	return from
 }
 
 // key tells with which buffers Y is kept, and under which name; none if it may
 // change from run to run.
 func (y *constY) key(r *binding, p *gemmPlan) (from []*buffer, name string) {
-	if y == nil {
+	from = y.sources(r)
+	if len(from) == 0 || y.changes && !y.again(r.numbers(y)) {
 		return nil, ""
-	}
-	for _, param := range y.loads {
-		buf := r.module.plan.Buffers[r.kernel.Args[param]]
-		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer {
-			return nil, "" // computed by another kernel of this run
-		}
-		from = append(from, r.params[param])
 	}
 	n := y.last.Load() // sizes are most likely those of the last run
 	size := [3]int{p.batch, p.k, p.cols}
@@ -140,10 +152,39 @@ func (r *binding) numbers(y *constY) (all []uint64) {
 	}
 	for _, param := range y.loads {
 		if b := r.params[param]; b != nil {
-			all = append(all, b.Number())
+			all = append(all, y.number(b))
 		}
 	}
 	return all
+}
+
+// number is that of a buffer, which is another one when the values are.
+func (y *constY) number(b *buffer) uint64 {
+	if y.changes {
+		return b.Watch()
+	}
+	return b.Number()
+}
+
+// same tells whether numbers are those of the buffers that Y is made of.
+func (r *binding) same(y *constY, numbers []uint64) bool {
+	for i, param := range y.loads {
+		if y.number(r.params[param]) != numbers[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// again tells whether the last run read the same values. One that changes between any two
+// runs, as in training, would be packed as a whole for nothing.
+func (y *constY) again(numbers []uint64) bool {
+	last := y.seen.Load()
+	if last != nil && slices.Equal(*last, numbers) {
+		return true
+	}
+	y.seen.Store(&numbers)
+	return false
 }
 
 // owners are the parts of buffers that have what is kept with them.

@@ -27,6 +27,12 @@ func (o *Owner) Renew() { o.number.Store(numbers.Add(1)) }
 // Number stands for the buffer and its values.
 func (o *Owner) Number() uint64 { return o.number.Load() }
 
+// Watch is Number, and has Changed give another one although nothing is kept.
+func (o *Owner) Watch() uint64 {
+	o.some.Store(true)
+	return o.Number()
+}
+
 // Changed drops what was computed from the values, which are other ones now.
 // Who has begun to compute of the old ones keeps that under the old number, where
 // nobody finds it.
