@@ -367,4 +367,16 @@ var runDefects = []Defect{
 		New:     "words[:]",
 		Package: "internal/philox", Run: "TestFill",
 	},
+	{
+		Name: "packed-variable-of-an-older-version", File: "internal/device/cpu/gemm_bind.go",
+		Old:     "packed && (!same || s.packedB == nil)",
+		New:     "packed && s.packedB == nil",
+		Package: "internal/device/cpu", Run: "TestVariablesPacked", Needs: machineCode,
+	},
+	{
+		Name: "watched-number-stays", File: "internal/device/keep/owner.go",
+		Old:     "func (o *Owner) Watch() uint64 {\n	o.some.Store(true)\n",
+		New:     "func (o *Owner) Watch() uint64 {\n",
+		Package: "internal/device/cpu", Run: "TestVariablesPacked", Needs: machineCode,
+	},
 }
