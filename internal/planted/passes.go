@@ -374,8 +374,8 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "int4-kept-unpacked", File: "internal/device/cpu/pack.go",
-		Old:     "if !g.ConstY || g.Halves() {",
-		New:     "if !g.ConstY {",
+		Old:     "if !g.ConstY && !g.SteadyY || g.Halves() {",
+		New:     "if !g.ConstY && !g.SteadyY {",
 		Package: "internal/device/cpu", Run: "TestPackedWeightsStay", Needs: machineCode,
 	},
 	{
