@@ -14,7 +14,7 @@ import (
 // is f32 that lies so and does not change its place otherwise; nil if it is better packed
 // by a part.
 func columnsOf(g *template.Gemm, f template.Format) *template.Separate {
-	if s, ok := g.SeparateY(); ok && f == template.Single && g.Y.DType == ir.F32 && !g.ConstY {
+	if s, ok := g.SeparateY(); ok && f == template.Single && g.Y.DType == ir.F32 && !g.ConstY && !g.SteadyY {
 		return &s
 	}
 	return nil
