@@ -96,6 +96,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"convolution dw in groups of one", VJP([]Tensor{Conv(x, apart, ConvOptions{Padding: []int{1, 1}, Groups: 32})}, []Tensor{x}, apart)[0], image},
 		{"convolution dx with strides", Grad(strided.Square().Sum(), x)[0], image},
 		{"transposed convolution", ConvTranspose(x, whole.Slice(Range{}, Range{}, Range{Stop: 2}, Range{Stop: 2}), ConvOptions{Stride: []int{2, 2}}), image},
+		{"row by a variable", Linear(Input("x", F32, N(1), N(768)), NewVariable("w", numbers(3072, 768)).Tensor(), Tensor{}), inputs{"x": numbers(1, 768)}},
 		{"exp of f64", x.Cast(F64).Exp(), image},
 		{"softmax of f64", rows.Cast(F64).Softmax(1), inputs{"x": numbers(512, 100)}},
 		{"i64 modulo", x.Mul(Scalar(1000)).Cast(I64).Mod(Of([]int64{97})), image},
