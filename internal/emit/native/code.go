@@ -30,6 +30,9 @@ type VReg[I Inst] struct {
 	Class Class
 	Fixed int8 // physical register it is bound to from outside, or -1
 	Anew  I    // makes the value anew from nothing but the arguments and constants; or nil
+
+	names   int  // of values that are remembered in it, and locals that share it
+	changes bool // it is that of a local that is set again
 }
 
 // Inst is an instruction on virtual registers, a pointer.

@@ -43,19 +43,23 @@ func (b *Builder[I]) set(s *loop.Set, u int) {
 	}
 	switch {
 	case u < len(l.Vals):
-		b.Assign(l.Vals[u], v, n.Readers == 1)
-	case b.Sets[s.Local] == 1 && !b.mutable(n):
+		b.Assign(l.Vals[u], v, n.Readers == 1 && n.Kind != loop.KindLocal)
+	case b.Sets[s.Local] == 1 && !b.mutable(v):
 		l.Vals = append(l.Vals, v)
+		b.name(v)
 	default:
-		l.Vals = append(l.Vals, b.Fresh(v))
+		own := b.Fresh(v)
+		for _, x := range own {
+			b.Regs[x].changes = b.Sets[s.Local] > 1
+		}
+		l.Vals = append(l.Vals, own)
 	}
 	b.Changed(Deps{Locals: bit})
 }
 
-// mutable tells whether n is a local whose registers change.
-func (b *Builder[I]) mutable(n *Node) bool {
-	return n.Kind == loop.KindLocal && b.Sets[n.Local] > 1
-}
+// mutable tells whether registers of v are those of a local that is set again, by whatever
+// name: a bitcast of it has them too.
+func (b *Builder[I]) mutable(v Val) bool { return b.Regs[v[0]].changes || b.Regs[v[1]].changes }
 
 // Fresh copies a value to registers of its own.
 func (b *Builder[I]) Fresh(v Val) Val {
@@ -84,7 +88,7 @@ func (b *Builder[I]) Assign(dst, v Val, only bool) {
 // write dst instead.
 func (b *Builder[I]) into(dst, src Reg, only bool) {
 	code := b.Place(b.At).Items
-	if n := len(code); only && n > 0 && code[n-1].Sub == nil {
+	if n := len(code); only && b.Regs[src].names <= 1 && n > 0 && code[n-1].Sub == nil {
 		if in := code[n-1].In; in.Result() == src && in.Redirect(dst) {
 			return
 		}

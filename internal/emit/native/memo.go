@@ -65,6 +65,14 @@ func (b *Builder[I]) remember(level int, k memoKey, v Val, d Deps) {
 		m = b.Scopes[level+1].before
 	}
 	m[k] = memoEntry{v, d}
+	b.name(v)
+}
+
+// name notes that one more value has the registers of v.
+func (b *Builder[I]) name(v Val) {
+	for _, x := range v {
+		b.Regs[x].names++
+	}
 }
 
 // Value returns n in a form, for copy u, made by make where it does not exist
@@ -113,6 +121,7 @@ func (b *Builder[I]) keyed(p *Poly, prefix byte, param, level int, make func() R
 	b.At, b.Early = at, outer
 	if early {
 		b.Scopes[level].inside[key] = memoEntry{Val{x}, d}
+		b.name(Val{x})
 	} else {
 		b.remember(level, key, Val{x}, d)
 	}

@@ -22,6 +22,10 @@ func wideAccesses(f func(name string, c *looptest.Case) error) error {
 			"for vector i < size(N) {\ny[i] = x[size(N) - i]\n}",
 			"for vector i < size(N) {\ny[i] = x[512*i]\n}",
 			"for vector i < size(N) {\nt = x[i]\nfor serial k < size(N) {\nt = z[k]\n}\ny[i] = t\n}",
+			// What has another name for a local's registers, when that is set again.
+			"for vector i < size(N) {\nt = x[i]\nw = bitcast.OTHER(t)\nt = x[i + 1]\ny[i] = bitcast.TYPE(w) + t\n}",
+			"for vector i < size(N) {\nt = x[i]\ny[i] = t\nt = bitcast.TYPE(bitcast.OTHER(z[i]) + bitcast.OTHER(z[0]))\ny[i + size(N)] = t\nt = x[i + 1]\ny[i + size(2*N)] = bitcast.TYPE(bitcast.OTHER(z[i]) + bitcast.OTHER(z[0])) + t\n}",
+			"for global i < size(N) {\nt = x[i]\nw = neg(neg(t))\nt = z[i]\ny[i] = w + t\n}",
 			"for vector i < size(N) {\ny[i] = x[index(cast.i64(z[i]), 9*N, 0)]\n}",
 			"a = TYPE(1)\nfor vector i < size(N) {\na max= x[i ? i < 5]\n}\ny[0] = a",
 			"for serial i < size(N) {\ny[i] = where(x[i] < z[i], x[i ? z[i] < x[0]], z[i]) + x[i]\n}",
@@ -36,7 +40,11 @@ func wideAccesses(f func(name string, c *looptest.Case) error) error {
 
 func wideAccess(d ir.DType, body string, f func(name string, c *looptest.Case) error) error {
 	text := fmt.Sprintf("kernel \"wide\"\nslots 1\nsymbol N 4 1000\nparam x %[1]v[512*N] read\nparam z %[1]v[N] read\nparam y %[1]v[5*N] write\n", d)
-	k, err := Parse(text + strings.ReplaceAll(body, "TYPE", d.String()))
+	other := f64
+	if d == f64 {
+		other = i64
+	}
+	k, err := Parse(text + strings.NewReplacer("TYPE", d.String(), "OTHER", other.String()).Replace(body))
 	if err != nil {
 		return fmt.Errorf("%s: %w", body, err)
 	}
