@@ -17,14 +17,16 @@ func (x Tensor) LeakyReLU(slope float64) Tensor {
 	return Where(x.Greater(Scalar(0)), x, x.Mul(Scalar(slope)))
 }
 
+// Activations of several steps compute half types in F32, and round once.
+
 // ELU is x where x > 0, else alpha*(e^x - 1).
 func (x Tensor) ELU(alpha float64) Tensor {
-	positive := x.Greater(Scalar(0))
-	// The unused branch is kept from overflowing: its gradient would be NaN.
-	return Where(positive, x, Where(positive, x.like(0), x).Expm1().Mul(Scalar(alpha)))
+	return x.float("ELU", func(x Tensor) Tensor {
+		positive := x.Greater(Scalar(0))
+		// The unused branch is kept from overflowing: its gradient would be NaN.
+		return Where(positive, x, Where(positive, x.like(0), x).Expm1().Mul(Scalar(alpha)))
+	})
 }
-
-// Activations of several steps compute half types in F32, and round once.
 
 // Sigmoid is 1/(1 + e^-x).
 func (x Tensor) Sigmoid() Tensor {
@@ -74,7 +76,11 @@ func (x Tensor) GELUTanh() Tensor {
 }
 
 // HardSigmoid is x/6 + 1/2 between 0 and 1.
-func (x Tensor) HardSigmoid() Tensor { return x.Add(Scalar(3)).Clamp(0, 6).Mul(Scalar(1.0 / 6)) }
+func (x Tensor) HardSigmoid() Tensor {
+	return x.float("HardSigmoid", func(x Tensor) Tensor { return x.Add(Scalar(3)).Clamp(0, 6).Mul(Scalar(1.0 / 6)) })
+}
 
 // HardSwish is x*HardSigmoid(x).
-func (x Tensor) HardSwish() Tensor { return x.Mul(x.HardSigmoid()) }
+func (x Tensor) HardSwish() Tensor {
+	return x.float("HardSwish", func(x Tensor) Tensor { return x.Mul(x.HardSigmoid()) })
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -44,6 +45,10 @@ func TestHalfTypesRoundOnce(t *testing.T) {
 			"SiLU":     func(to func(Tensor) Tensor) Tensor { return to(x).SiLU() },
 			"Softplus": func(to func(Tensor) Tensor) Tensor { return to(x).Softplus() },
 			"Mish":     func(to func(Tensor) Tensor) Tensor { return to(x).Mish() },
+			"ELU":      func(to func(Tensor) Tensor) Tensor { return to(x).ELU(1.7) },
+
+			"HardSigmoid": func(to func(Tensor) Tensor) Tensor { return to(x).HardSigmoid() },
+			"HardSwish":   func(to func(Tensor) Tensor) Tensor { return to(x).HardSwish() },
 		} {
 			got, err := Values[float32](ctx, f(half).Cast(F32))
 			if err != nil {
@@ -60,6 +65,15 @@ func TestHalfTypesRoundOnce(t *testing.T) {
 		y := LayerNorm(half(x), row(5, 0.6), row(5, -2), 1e-5)
 		if y.DType() != d || y.Err() != nil {
 			t.Errorf("LayerNorm of %v with a gamma of F32 is %v: %v", d, y.DType(), y.Err())
+		}
+		for name, y := range map[string]Tensor{
+			"a half gamma beside F32":    LayerNorm(x, half(row(5, 0.6)), Tensor{}, 1e-5),
+			"F64 beside a half type":     GroupNorm(half(x), 3, c(0.6).Cast(F64), Tensor{}, 1e-5),
+			"a variance of another type": BatchNorm(half(x), Tensor{}, Tensor{}, c(0.1), c(0.9).Cast(F64), 1e-5),
+		} {
+			if y.Err() == nil || !strings.Contains(y.Err().Error(), "use Cast") {
+				t.Errorf("%s: %v", name, y.Err())
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ func LayerNorm(x, gamma, beta Tensor, eps float64) Tensor {
 	if axes == nil {
 		return bad
 	}
-	return x.float("LayerNorm", func(y Tensor) Tensor { return y.normalize(eps, axes).affine(gamma, beta) })
+	return x.norm("LayerNorm", func(y Tensor, p []Tensor) Tensor { return y.normalize(eps, axes).affine(p[0], p[1]) }, gamma, beta)
 }
 
 // RMSNorm divides x by the root of its mean square over the last axes: as many
@@ -27,9 +27,9 @@ func RMSNorm(x, gamma Tensor, eps float64) Tensor {
 	if axes == nil {
 		return bad
 	}
-	return x.float("RMSNorm", func(y Tensor) Tensor {
-		return y.Mul(y.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt()).affine(gamma, Tensor{})
-	})
+	return x.norm("RMSNorm", func(y Tensor, p []Tensor) Tensor {
+		return y.Mul(y.Square().MeanKeep(axes...).Add(Scalar(eps)).Rsqrt()).affine(p[0], Tensor{})
+	}, gamma)
 }
 
 // lastAxes are the axes that gamma covers; nil with the tensor of the error.
@@ -67,21 +67,38 @@ func (x Tensor) centred(mean Tensor, axes []int) (d, variance Tensor) {
 	return d.Sub(rest), variance
 }
 
+// norm is float with params, each of which may be absent: of x's type, or of F32 beside a
+// half type. f gets them in the type that it computes in.
+func (x Tensor) norm(name string, f func(x Tensor, params []Tensor) Tensor, params ...Tensor) Tensor {
+	for _, p := range params {
+		if p.v == nil {
+			continue
+		}
+		if bad, ok := firstErr(x, p); ok {
+			return bad
+		}
+		if dt := x.v.DType; p.v.DType != dt && !(p.v.DType == F32 && (dt == F16 || dt == BF16)) {
+			return failf([]Tensor{x, p}, "%s of %v has a parameter of %v: use Cast", name, dt, p.v.DType)
+		}
+	}
+	return x.float(name, func(x Tensor) Tensor {
+		same := slices.Clone(params)
+		for i, p := range same {
+			if p.v != nil {
+				same[i] = p.Cast(x.v.DType)
+			}
+		}
+		return f(x, same)
+	})
+}
+
 // affine is x*gamma + beta, either of which may be absent.
 func (x Tensor) affine(gamma, beta Tensor) Tensor {
 	if gamma.v != nil {
-		x = x.Mul(gamma.widenedFor(x))
+		x = x.Mul(gamma)
 	}
 	if beta.v != nil {
-		x = x.Add(beta.widenedFor(x))
-	}
-	return x
-}
-
-// widenedFor is x in F32 where it is of a half type and y in F32.
-func (x Tensor) widenedFor(y Tensor) Tensor {
-	if y.v != nil && y.v.DType == F32 && (x.v.DType == F16 || x.v.DType == BF16) {
-		return x.Cast(F32)
+		x = x.Add(beta)
 	}
 	return x
 }
@@ -112,9 +129,9 @@ func GroupNorm(x Tensor, groups int, gamma, beta Tensor, eps float64) Tensor {
 		return failf([]Tensor{x}, "%v channels do not divide into %d groups", s[1], groups)
 	}
 	rows := ir.Shape{s[0], N(groups), each.Mul(ir.Shape(s[2:]).Numel())}
-	return x.float("GroupNorm", func(y Tensor) Tensor {
-		return y.reshape(rows).normalize(eps, []int{-1}).reshape(s).channelAffine(gamma, beta)
-	})
+	return x.norm("GroupNorm", func(y Tensor, p []Tensor) Tensor {
+		return y.reshape(rows).normalize(eps, []int{-1}).reshape(s).channelAffine(p[0], p[1])
+	}, gamma, beta)
 }
 
 // BatchNorm brings each channel of x [N, C, spatial...] from a known mean and
@@ -123,10 +140,10 @@ func BatchNorm(x, gamma, beta, mean, variance Tensor, eps float64) Tensor {
 	if bad, ok := firstErr(x, mean, variance); ok {
 		return bad
 	}
-	return x.float("BatchNorm", func(x Tensor) Tensor {
-		scale := variance.widenedFor(x).channels(x).Add(Scalar(eps)).Rsqrt()
-		return x.Sub(mean.widenedFor(x).channels(x)).Mul(scale).channelAffine(gamma, beta)
-	})
+	return x.norm("BatchNorm", func(x Tensor, p []Tensor) Tensor {
+		scale := p[3].channels(x).Add(Scalar(eps)).Rsqrt()
+		return x.Sub(p[2].channels(x)).Mul(scale).channelAffine(p[0], p[1])
+	}, gamma, beta, mean, variance)
 }
 
 // BatchNormTrain is BatchNorm by the mean and the variance of x itself, which
@@ -145,12 +162,12 @@ func BatchNormTrain(x, gamma, beta Tensor, eps float64) (y, mean, variance Tenso
 		axes = append(axes, i)
 	}
 	var m, v Tensor
-	y = x.float("BatchNormTrain", func(x Tensor) Tensor {
+	y = x.norm("BatchNormTrain", func(x Tensor, p []Tensor) Tensor {
 		var d Tensor
 		m = x.MeanKeep(axes...)
 		d, v = x.centred(m, axes)
-		return d.Mul(v.Add(Scalar(eps)).Rsqrt()).channelAffine(gamma, beta)
-	})
+		return d.Mul(v.Add(Scalar(eps)).Rsqrt()).channelAffine(p[0], p[1])
+	}, gamma, beta)
 	if bad, ok := firstErr(y); ok {
 		return bad, bad, bad
 	}

@@ -69,9 +69,9 @@ var wideDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestWide|TestRandom$", Needs: avx512,
 	},
 	{
-		Name: "value-for-two-registers-changed-to-one", File: "internal/emit/native/local.go",
-		Old:     "only && v[0] != v[1]",
-		New:     "only",
+		Name: "value-of-two-names-changed", File: "internal/emit/native/local.go",
+		Old:     "only && b.Regs[src].names <= 1 &&",
+		New:     "only &&",
 		Package: "internal/emit/x86", Run: "TestWide|TestRandom$", Needs: machineCode,
 	},
 	{
@@ -91,5 +91,11 @@ var wideDefects = []Defect{
 		Old:     "a.From((u+1)*e.wide()-1)",
 		New:     "a.From(u*e.wide())",
 		Package: "internal/emit/x86", Run: "TestLanesApart", Needs: machineCode,
+	},
+	{
+		Name: "another-name-of-a-changing-local-shared", File: "internal/emit/native/local.go",
+		Old:     "case b.Sets[s.Local] == 1 && !b.mutable(v):",
+		New:     "case b.Sets[s.Local] == 1:",
+		Package: "internal/emit/x86", Run: "TestWide", Needs: machineCode,
 	},
 }

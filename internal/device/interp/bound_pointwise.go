@@ -159,6 +159,7 @@ func spread(op ir.Op, r float64, o *operands) float64 {
 	if o.exact() {
 		return 0
 	}
+	const least = math.SmallestNonzeroFloat64 // as products of errors may be lost below it
 	x, y, ex, ey := math.Abs(o.x), math.Abs(o.y), o.ex, o.ey
 	switch op {
 	case ir.Neg, ir.Abs:
@@ -166,11 +167,11 @@ func spread(op ir.Op, r float64, o *operands) float64 {
 	case ir.Add, ir.Sub:
 		return ex + ey
 	case ir.Mul:
-		return x*ey + y*ex + ex*ey
+		return x*ey + y*ex + ex*ey + least
 	case ir.FMA:
-		return x*ey + y*ex + ex*ey + o.ez
+		return x*ey + y*ex + ex*ey + o.ez + least
 	case ir.Div:
-		return over(ex+x/y*ey, y-ey)
+		return over(ex+x/y*ey, y-ey) + least
 	case ir.Recip:
 		return over(over(ex, x), x-ex)
 	case ir.Sqrt:

@@ -47,7 +47,7 @@ func (e *emitter) Acc(s *loop.Acc, u int) {
 // accumulate changes sum, which has lanes, to that of it and x: lanes of 8 bytes half by
 // half, so that what makes a half is changed to write it.
 func (e *emitter) accumulate(op ir.Op, d ir.DType, sum, x val) {
-	if !isWide(d) {
+	if !native.Wide(d) {
 		e.Assign(sum, e.combine(op, d, sum, x), true)
 		return
 	}
@@ -71,7 +71,7 @@ func (e *emitter) combine(op ir.Op, d ir.DType, a, b val) val {
 	switch {
 	case d == ir.Bool:
 		return val{e.combineMask(op, a[0], b[0])}
-	case isWide(d):
+	case native.Wide(d):
 		return e.combineWide(op, d, a, b)
 	}
 	return val{e.narrowed(e.binary(op, d.Compute(), a[0], b[0]), d)}

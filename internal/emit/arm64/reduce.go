@@ -26,7 +26,7 @@ func (e *emitter) startPartials(sums []*loop.Acc, copies int) map[*loop.Local][]
 			id = val{e.ConstMask(s.Op == ir.And)}
 		case native.Computable(d) && ok:
 			id = val{e.constant(uint32(bits))}
-		case isWide(d) && ok:
+		case native.Wide(d) && ok:
 			x := e.wideConstant(bits)
 			id = val{x, x}
 		default:
@@ -67,7 +67,7 @@ func (e *emitter) reduce(s *loop.Acc, vals []val) {
 // one.
 func (e *emitter) foldLanes(op ir.Op, d ir.DType, x val) val {
 	steps := []int64{8, 4}
-	if isWide(d) {
+	if native.Wide(d) {
 		x = e.combineWide(op, d, val{x[0]}, val{x[1]})
 		steps = steps[:1]
 	}

@@ -2,6 +2,7 @@ package arm64
 
 import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -18,7 +19,7 @@ func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
 	if e.Stopped() {
 		return
 	}
-	if isWide(d) {
+	if native.Wide(d) {
 		x := e.wideVec(value, u)
 		if !e.Stopped() {
 			e.storeWide(e.address(param, a, u), x)

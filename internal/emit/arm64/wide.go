@@ -13,9 +13,6 @@ import (
 // lanes, one with the upper. Where all lanes are alike both are the same register, and a
 // scalar f64 outside vector code has the first alone.
 
-// isWide tells whether d has lanes of 8 bytes.
-func isWide(d ir.DType) bool { return d == ir.F64 || d == ir.I64 }
-
 // both applies f to the halves.
 func both(f func(i int) reg) val { return val{f(0), f(1)} }
 
@@ -50,7 +47,7 @@ func (e *emitter) wideVec(n *node, u int) val {
 	if n.Kind == loop.KindLocal {
 		v := e.ReadLocal(n, u)
 		if v[0] == 0 || e.Regs[v[0]].Class == vec {
-			if v[1] == 0 && isWide(n.DType) {
+			if v[1] == 0 && native.Wide(n.DType) {
 				v[1] = v[0]
 			}
 			return v

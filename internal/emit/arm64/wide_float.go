@@ -2,6 +2,7 @@ package arm64
 
 import (
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 )
 
@@ -19,7 +20,7 @@ func (e *emitter) applyDouble(n *node, u int) val {
 	case ir.Cast:
 		return e.castToDouble(a[0], u)
 	case ir.Bitcast:
-		if isWide(a[0].DType) {
+		if native.Wide(a[0].DType) {
 			return e.wideVec(a[0], u)
 		}
 		e.Unsupported("bitcast of %v to f64", a[0].DType)

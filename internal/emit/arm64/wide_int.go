@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/sinterml/sinter/internal/emit/arm64/asm"
+	"github.com/sinterml/sinter/internal/emit/native"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -30,7 +31,7 @@ func (e *emitter) applyWide(n *node, u int) val {
 	case ir.Cast:
 		return e.castWide(a[0], u)
 	case ir.Bitcast:
-		if isWide(a[0].DType) {
+		if native.Wide(a[0].DType) {
 			return e.wideVec(a[0], u)
 		}
 		e.NeedOneLane("bitcast of %v to i64", a[0].DType)

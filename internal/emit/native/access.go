@@ -41,7 +41,7 @@ func (a *Access) From(lane int) *Poly {
 
 // Body says what a copy of the body of a Vector loop takes.
 type Body struct {
-	Operations int  // on lanes, those of 8 bytes twice
+	Operations int  // on lanes, of types that are counted, those of 8 bytes twice
 	Locals     int  // which occupy registers throughout
 	Masks      int  // those of them that are bool
 	Pairs      int  // those of them that have lanes of 8 bytes

@@ -15,6 +15,9 @@ func Computable(d ir.DType) bool {
 	return false
 }
 
+// Wide tells whether d is computed in lanes of 8 bytes.
+func Wide(d ir.DType) bool { return d == ir.F64 || d == ir.I64 }
+
 // ConstBits is a constant of 32-bit lanes in its compute type.
 func (n *Node) ConstBits() uint32 {
 	switch n.DType {

@@ -78,7 +78,7 @@ func (b *Builder[I]) Fresh(v Val) Val {
 func (b *Builder[I]) Assign(dst, v Val, only bool) {
 	for i := len(dst) - 1; i >= 0; i-- {
 		if dst[i] != 0 && dst[i] != v[i] {
-			b.into(dst[i], v[i], only && v[0] != v[1])
+			b.into(dst[i], v[i], only)
 		}
 	}
 }

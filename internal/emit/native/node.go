@@ -171,7 +171,7 @@ func comparesWide(n *Node) bool {
 	a := n.Operands
 	switch n.Op {
 	case ir.Less, ir.Equal, ir.Cast:
-		return a[0].DType == ir.F64 || a[0].DType == ir.I64
+		return Wide(a[0].DType)
 	case ir.And, ir.Or, ir.Xor:
 		return a[0].Wide && a[1].Wide
 	}

@@ -72,14 +72,15 @@ func (e *emitter) scatterApart(param int, a native.Access, x reg, u int) bool {
 }
 
 // evenlyApart tells whether lanes of d lie a constant number of elements apart, and not a
-// multiple of a page: those have one place in the first cache, and eight of them at once are
-// slower than one by one.
+// multiple of a page, or of half a page where they are of 8 bytes: those share a place or
+// two in the first cache, and eight of them at once are slower than one by one.
 func evenlyApart(a native.Access, d ir.DType) bool {
 	if a.Stride == nil {
 		return false
 	}
 	c, ok := a.Stride.Constant()
-	return ok && c%int64(page/max(4, d.Size())) != 0
+	size := max(4, d.Size())
+	return ok && c%int64(page/size/(size/4)) != 0
 }
 
 // lanesApart tells where each lane of copy u lies.

@@ -43,7 +43,7 @@ func (e *emitter) Acc(s *loop.Acc, u int) {
 		if k := e.Lanes.Tail(u); k == 0 && native.Computable(d) && p.nan == 0 {
 			e.Assign(p.vals[u], val{e.accumulate(s.Op, d, p.vals[u][0], n, u)}, true)
 			return
-		} else if k == 0 && isWide(d) {
+		} else if k == 0 && native.Wide(d) {
 			e.accumulateWide(s.Op, d, p.vals[u], n, u)
 			return
 		}
@@ -70,7 +70,7 @@ func (e *emitter) Acc(s *loop.Acc, u int) {
 			e.Assign(l.Vals[u], val{e.accumulate(s.Op, d, l.Vals[u][0], n, u)}, true)
 			e.Changed(deps{Locals: bit})
 			return
-		} else if isWide(d) {
+		} else if native.Wide(d) {
 			e.accumulateWide(s.Op, d, l.Vals[u], n, u)
 			e.Changed(deps{Locals: bit})
 			return
@@ -149,7 +149,7 @@ func (e *emitter) combine(op ir.Op, d ir.DType, a, b val) val {
 	switch {
 	case d == ir.Bool:
 		return val{e.combineMask(op, a[0], b[0])}
-	case isWide(d):
+	case native.Wide(d):
 		return e.combineWide(op, d, a, wideRegs(b))
 	}
 	return val{e.result(op, e.binary(op, d.Compute(), a[0], r(b[0])), d)}

@@ -66,7 +66,7 @@ func (e *emitter) identityLanes(op ir.Op, d ir.DType) (val, bool) {
 	switch {
 	case d == ir.Bool:
 		return val{e.ConstMask(op == ir.And)}, op == ir.And || op == ir.Or
-	case isWide(d):
+	case native.Wide(d):
 		x := e.constant(bits, 8)
 		return val{x, x}, ok
 	case !native.Computable(d):
@@ -83,7 +83,7 @@ func (e *emitter) orIdentity(op ir.Op, d ir.DType, k reg, v val) val {
 		return val{e.combineMask(ir.Or, v[0], e.not(k))}
 	case d == ir.Bool:
 		return val{e.combineMask(ir.And, v[0], k)}
-	case isWide(d):
+	case native.Wide(d):
 		return e.blendWide(e.splitMask(k, true), wideRegs(v), id)
 	}
 	return val{e.blend(k, r(v[0]), id[0])}
@@ -124,7 +124,7 @@ func (e *emitter) foldLanes(p *partials, d ir.DType, v val) val {
 	if d == ir.Bool {
 		return val{e.foldMask(p.op, v[0])}
 	}
-	if isWide(d) {
+	if native.Wide(d) {
 		return e.foldWide(p.op, d, v)
 	}
 	x := v[0]

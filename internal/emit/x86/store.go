@@ -19,7 +19,7 @@ func (e *emitter) StoreVector(param int, index, value, valid *node, u int) {
 		e.NeedOneLane("a store to one element by several lanes")
 		return
 	}
-	if isWide(d) {
+	if native.Wide(d) {
 		e.storeWide(param, index, a, e.wideVec(value, u), k, u)
 		return
 	}

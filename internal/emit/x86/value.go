@@ -7,7 +7,7 @@ import (
 
 // vec returns n in vector lanes.
 func (e *emitter) vec(n *node, u int) reg {
-	if isWide(n.DType) {
+	if native.Wide(n.DType) {
 		e.Unsupported("%v in one register", n.DType)
 		return 0
 	}
@@ -15,7 +15,7 @@ func (e *emitter) vec(n *node, u int) reg {
 }
 
 func (e *emitter) makeVec(n *node, u int) val {
-	if isWide(n.DType) {
+	if native.Wide(n.DType) {
 		return e.makeWide(n, u)
 	}
 	if !native.Computable(n.DType) {

@@ -11,9 +11,6 @@ import (
 // lanes, one with the upper. Where all lanes are alike both are the same register, and a
 // scalar f64 outside vector code has the first alone.
 
-// isWide tells whether d has lanes of 8 bytes.
-func isWide(d ir.DType) bool { return d == ir.F64 || d == ir.I64 }
-
 // wideOperand is a value of 8 bytes as the last source of instructions, each of which
 // may be in memory.
 type wideOperand [2]operand
@@ -40,7 +37,7 @@ func (e *emitter) wideVec(n *node, u int) val {
 	if n.Kind == loop.KindLocal {
 		v := e.ReadLocal(n, u)
 		if v[0] == 0 || e.Regs[v[0]].Class != gpr {
-			if v[1] == 0 && isWide(n.DType) {
+			if v[1] == 0 && native.Wide(n.DType) {
 				v[1] = v[0]
 			}
 			return v
