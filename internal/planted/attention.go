@@ -129,7 +129,7 @@ var attentionDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemm", Needs: avx512,
 	},
 	{
-		Name: "second-number-with-the-first", File: "internal/emit/x86/gemm_tile.go",
+		Name: "second-number-with-the-first", File: "internal/emit/x86/gemm_operands.go",
 		Old:     "t.upper(), t.U32(0xFFFF0000)",
 		New:     "t.upper(), t.U32(0xFFFFFFFF)",
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: avx512,

@@ -52,8 +52,7 @@ func (e *emitter) makeWide(n *node, u int) val {
 	case n.Kind == loop.KindConst:
 		x := e.constant(n.Bits, 8)
 		return val{x, x}
-	case e.Varies(n) || n.DType == ir.F64:
-	default:
+	case n.DType == ir.I64 && !e.Varies(n):
 		x := e.broadcastGeneral(e.General(n), asm.VPBROADCASTQ)
 		return val{x, x}
 	}
