@@ -50,14 +50,18 @@ func TestTrainKilled(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	killed, ended := 0, 0
-	for dir := memoryFolder(t); killed < kills; {
+	for dir := memoryFolder(t); killed < kills || ended == 0; {
 		c := trainProcess(dir, args...)
 		var out bytes.Buffer
 		c.Stdout, c.Stderr = &out, &out
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(r.Int64N(int64(long))), func() { _ = c.Process.Kill() })
+		after := time.Duration(r.Int64N(int64(long)))
+		if killed == kills { // beside other work all may have been killed
+			after = time.Hour
+		}
+		timer := time.AfterFunc(after, func() { _ = c.Process.Kill() })
 		err := c.Wait()
 		if timer.Stop(); err != nil && c.ProcessState.Exited() {
 			t.Fatalf("after %d kills: %v: %s", killed, err, out.Bytes())
@@ -75,7 +79,4 @@ func TestTrainKilled(t *testing.T) {
 		dir = memoryFolder(t)
 	}
 	t.Logf("%d kills, %d runs brought to their end; one that is left alone takes %v", killed, ended, long)
-	if ended == 0 && kills > 4 {
-		t.Error("no run came to its end")
-	}
 }
