@@ -31,7 +31,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 			kind.reads = x86.GemmPlaces
 		}
 	}
-	if s.tiles, err = kind.set(r.module.device.tile(k.tiles, size, k.format.Group())); err != nil {
+	if s.tiles, err = kind.set(k.tile(r.module.device, size)); err != nil {
 		return nil, err
 	}
 	s.gemmPlan = s.plan(size, r.workers, false)
@@ -101,12 +101,17 @@ func (s *gemmStep) rest() {
 }
 
 // tile is the tile for a product. Parts are as wide as the tile for what cannot be
-// split, by which they find the columns of that.
-func (d *Device) tile(k tileKind, size gemmSize, group int) x86.GemmTile {
-	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(k.isa, k.format) && (!k.format.Splits() || t.Vectors == oddTile(k.format).Vectors) {
+// split, by which they find the columns of that. What is packed once lies in the order in
+// which it is read: with AVX2 the processor fetches that ahead by itself.
+func (k *gemmKernel) tile(d *Device, size gemmSize) x86.GemmTile {
+	kind := k.tiles
+	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(kind.isa, kind.format) && (!kind.format.Splits() || t.Vectors == oddTile(kind.format).Vectors) {
 		return t
 	}
-	return d.core.Tile(k.isa, k.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, group)})
+	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY) {
+		return x86.GemmTiles(kind.isa, kind.format)[0]
+	}
+	return d.core.Tile(kind.isa, kind.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, k.format.Group())})
 }
 
 // makeTiles makes the tile kernels that runs may choose, so that a length that is
@@ -120,9 +125,9 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 	tiles := map[x86.GemmTile]bool{}
 	if fixedCols && fixedK || d.forced != (x86.GemmTile{}) {
 		for rows := low; rows <= min(high, low+few); rows++ {
-			tiles[d.tile(k.tiles, gemmSize{1, int(rows), cols, depth}, k.format.Group())] = true
+			tiles[k.tile(d, gemmSize{1, int(rows), cols, depth})] = true
 		}
-		tiles[d.tile(k.tiles, gemmSize{1, int(high), cols, depth}, k.format.Group())] = true
+		tiles[k.tile(d, gemmSize{1, int(high), cols, depth})] = true
 	} else {
 		for _, t := range x86.GemmTiles(k.tiles.isa, k.tiles.format) {
 			tiles[t] = true

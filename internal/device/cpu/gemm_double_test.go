@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/template"
 )
@@ -146,5 +147,25 @@ func TestDoublesBeside(t *testing.T) {
 	test.g.DType = ir.F32
 	if _, ok := test.g.Beside(); ok {
 		t.Error("a matrix of f64 beside sums of f32")
+	}
+}
+
+// Few rows of f64 fetch what they multiply by where it lies anyhow, with AVX2, not what is
+// packed in the order it is read.
+func TestGemmDoublesFetch(t *testing.T) {
+	for _, d := range machines(t) {
+		if d.isa != AVX2 {
+			continue
+		}
+		for _, g := range []template.Gemm{{}, {ConstY: true}, {SteadyY: true}} {
+			k := &gemmKernel{work: &g, tiles: tileKind{isa: x86.AVX2, format: x86.GemmF64}}
+			want := x86.GemmTile{Rows: 5, Vectors: 2}
+			if g.ConstY || g.SteadyY {
+				want.Rows = 6
+			}
+			if got := k.tile(d, gemmSize{1, 4, 2000, 2000}); got != want {
+				t.Errorf("packed once %v: %v, want %v", g.ConstY || g.SteadyY, got, want)
+			}
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		return p, false
 	}
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
-	tile := s.c.device.tile(k.tiles, size, k.format.Group())
+	tile := k.tile(s.c.device, size)
 	set, err := k.tiles.set(tile)
 	if err != nil {
 		return p, false
