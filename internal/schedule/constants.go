@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"slices"
-
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/loop"
 )
@@ -31,7 +29,12 @@ const maxCopied = 4
 // findOrigins notes what each node depends on. Values of weights with symbolic
 // sizes, or seen from a symbolic place on, change with these.
 func (s *partition) findOrigins() {
-	s.origin, s.steady = make([]origin, len(s.g.Nodes)), s.g.Steady()
+	s.origin, s.steady, s.writes = make([]origin, len(s.g.Nodes)), s.g.Steady(), make([]bool, len(s.g.Leaves))
+	for _, n := range s.g.Nodes {
+		if n.Op == ir.Assign {
+			s.writes[n.Attr.Leaf] = true
+		}
+	}
 	if !s.opt.on("constants") {
 		return
 	}
@@ -101,7 +104,7 @@ func (s *partition) madeOf(n *ir.Node, variables bool) bool {
 		case n.Op == ir.Weight, n.Op == ir.Bound, n.Op == ir.Const, n.Op == ir.Iota, seen[n]:
 			return true
 		case n.Op == ir.Variable:
-			return variables && !s.assigned(n)
+			return variables && !s.writes[n.Attr.Leaf]
 		case s.isBuffer(n):
 			return s.keeps(n)
 		case !n.Op.Pointwise() && n.Op.Class() != ir.ClassMovement, n.Attr.PlacedBySymbol():
@@ -116,11 +119,6 @@ func (s *partition) madeOf(n *ir.Node, variables bool) bool {
 		return true
 	}
 	return walk(n)
-}
-
-// assigned tells whether the graph writes variable n.
-func (s *partition) assigned(n *ir.Node) bool {
-	return slices.ContainsFunc(s.g.Nodes, func(a *ir.Node) bool { return a.Op == ir.Assign && a.Attr.Leaf == n.Attr.Leaf })
 }
 
 // keeps tells whether n, which has a buffer, is computed by a constant kernel;

@@ -14,6 +14,7 @@ type partition struct {
 
 	origin []origin            // by ID
 	steady []bool              // by leaf
+	writes []bool              // by leaf: the graph assigns it
 	root   []bool              // by ID
 	kept   []keptFor           // by ID, of roots: why they are
 	group  []*group            // by ID, of roots
