@@ -59,7 +59,8 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 }
 
 // move puts new addresses into the parts' arguments; s.ptrs has them already. A
-// packed Y is that of the last run where that was made of the same buffers.
+// packed Y is that of the last run where that was made of the same buffers; one that may
+// change is packed, by binding anew, in the second run that finds it the same.
 func (s *gemmStep) move(r *binding, moved bool) bool {
 	if s.tasks() == 0 {
 		return true

@@ -23,7 +23,7 @@ type gemmStep struct {
 	packedB *jit.Memory // constant B, and for the next run; else
 	lastB   weak.Pointer[jit.Memory]
 	foundB  []x86.Found // where it is split: see foundOf
-	fromB   []uint64    // numbers of the buffers that it was packed from
+	fromB   []uint64    // numbers of the buffers that it was packed from, or is once they stay
 	places  *places     // of a Y that is packed by tables
 	directB bool        // B is read where it lies, or each task packs what it needs
 	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
