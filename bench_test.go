@@ -70,11 +70,11 @@ func BenchmarkOperators(b *testing.B) {
 	layers := Grad(Linear(dropped, down, Tensor{}).Square().Mean(), up)[0]
 	apart := NewVariable("apart", numbers(32, 1, 3, 3)).Tensor() // a channel each
 	strided := Conv(x, whole, ConvOptions{Padding: []int{1, 1}, Stride: []int{2, 2}})
-	places := make([]int32, 512*100)
+	places := make([]int32, 1024*256)
 	for i := range places {
-		places[i] = int32(i * 7919 % 512)
+		places[i] = int32(i * 7919 % 1024)
 	}
-	ids := Of(places, 512, 100)
+	ids, lines := Of(places, 1024, 256), x.Reshape(1024, 256)
 	gates, hidden := NewVariable("gates", numbers(512, 64)).Tensor(), NewVariable("hidden", numbers(512, 128)).Tensor()
 	steps := Input("x", F32, N(64), N(16), N(64))
 	outputs, _, _ := LSTM(steps, gates, hidden, LSTMOptions{})
@@ -102,7 +102,10 @@ func BenchmarkOperators(b *testing.B) {
 		{"convolution dx with strides", Grad(strided.Square().Sum(), x)[0], image},
 		{"transposed convolution", ConvTranspose(x, whole.Slice(Range{}, Range{}, Range{Stop: 2}, Range{Stop: 2}), ConvOptions{Stride: []int{2, 2}}), image},
 		{"row by a variable", Linear(Input("x", F32, N(1), N(768)), NewVariable("w", numbers(3072, 768)).Tensor(), Tensor{}), inputs{"x": numbers(1, 768)}},
-		{"scatter", ScatterAdd(rows, 0, ids, rows), inputs{"x": numbers(512, 100)}},
+		{"flip", x.Flip(3), image},
+		{"larger of bf16", x.Cast(BF16).Maximum(x.Flip(0).Cast(BF16)), image},
+		{"pad of a length", Input("x", F32, N(512), Sym("n", 1, 4096)).Pad([]int{0, 2}, []int{0, 3}, 0), inputs{"x": numbers(512, 1000)}},
+		{"scatter", ScatterAdd(lines, 0, ids, lines), image},
 		{"exp of f64", x.Cast(F64).Exp(), image},
 		{"softmax of f64", rows.Cast(F64).Softmax(1), inputs{"x": numbers(512, 100)}},
 		{"i64 modulo", x.Mul(Scalar(1000)).Cast(I64).Mod(Of([]int64{97})), image},

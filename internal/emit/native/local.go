@@ -50,7 +50,7 @@ func (b *Builder[I]) set(s *loop.Set, u int) {
 	default:
 		own := b.Fresh(v)
 		for _, x := range own {
-			b.Regs[x].changes = b.Sets[s.Local] > 1
+			b.Regs[x].changes = x != 0 && b.Sets[s.Local] > 1
 		}
 		l.Vals = append(l.Vals, own)
 	}
