@@ -196,7 +196,8 @@ func roundTo[T float](x T, imm int) T {
 	return x
 }
 
-// reduced is what roundTo takes away.
+// reduced is what roundTo takes away; rounding down, a difference that is zero
+// has a minus.
 func reduced[T float](x T, imm int) T {
 	switch {
 	case isNaN(x):
@@ -204,7 +205,12 @@ func reduced[T float](x T, imm int) T {
 	case math.IsInf(float64(x), 0):
 		return 0
 	}
-	return x - roundTo(x, imm)
+	const down = 1
+	r := x - roundTo(x, imm)
+	if r == 0 && imm&7 == down {
+		return T(math.Copysign(0, -1))
+	}
+	return r
 }
 
 // scaled is x times two to the power of y rounded down.

@@ -36,6 +36,7 @@ func TestSpecialValues(t *testing.T) {
 		{"most", 1, -2, -2}, {"most", 2, -2, 2}, {"most", -2, 2, 2}, {"least", 2, -2, -2}, {"least", -2, 2, -2},
 		{"signed as the first", -1, 2, -2}, {"positive", -3, -2, 2},
 		{"fraction", 2.75, 0, -0.25}, {"fraction", -0.5, 0, -0.5}, {"fraction", inf, 0, 0}, {"fraction", 7, 0, 0}, {"fraction", nan, 0, nan},
+		{"fraction above", 7, 0, zero}, {"fraction above", inf, 0, 0}, {"fraction above", -0.25, 0, 0.75},
 		{"eighths", 2.30, 0, 2.25}, {"eighths", 1e38, 0, 1e38}, {"down", -0.5, 0, -1}, {"to zero", -1.5, 0, -1},
 	} {
 		got := map[string]func() float32{
@@ -47,6 +48,7 @@ func TestSpecialValues(t *testing.T) {
 			"signed as the first": func() float32 { return ranged(c.x, c.y, 1) },
 			"positive":            func() float32 { return ranged(c.x, c.y, 9) },
 			"fraction":            func() float32 { return reduced(c.x, 0) },
+			"fraction above":      func() float32 { return reduced(c.x, 1) },
 			"eighths":             func() float32 { return roundTo(c.x, 3<<4) },
 			"down":                func() float32 { return roundTo(c.x, 1) },
 			"to zero":             func() float32 { return roundTo(c.x, 3) },
