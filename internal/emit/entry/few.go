@@ -36,6 +36,9 @@ const (
 	fewSums, deepSums = 32, 16
 	// fewFactors is how many it has at a time.
 	fewFactors = 64
+	// fewTurns are taken together at most, and fewBytes read by those: what is on its
+	// way to all work-items has to fill the time that memory takes to answer.
+	fewTurns, fewBytes = 16, 192
 	// lineBytes of a row that a group reads side by side are worth while.
 	lineBytes = 32
 )

@@ -99,9 +99,8 @@ func (l *fewLoops) products() *loop.Loop {
 	body := l.zero(l.sums)
 	from := l.sums
 	turns := l.turns()
-	if n, ok := l.chain(); ok && n <= blockTurns(l.step) {
-		turn := &loop.Var{Name: "turn"}
-		body = append(body, &loop.Loop{Var: turn, Hi: turns, Range: loop.Serial, Body: l.turn(turn)})
+	if n, ok := l.longest(); ok && n <= blockTurns(l.step) {
+		body = append(body, l.chain(loop.Int(0), turns)...)
 	} else {
 		body = append(l.zero(l.totals), l.blocks(turns))
 		from = l.totals
@@ -111,7 +110,7 @@ func (l *fewLoops) products() *loop.Loop {
 		at := loop.AddIndex(l.result(loop.Int(r), l.at(c)), l.lane)
 		body = append(body, &loop.Store{Param: l.parts, Index: at, Value: sum.Ref()})
 	}
-	return &loop.Loop{Var: item, Hi: loop.Int(l.items), Range: loop.Item, Body: body}
+	return &loop.Loop{Var: item, Hi: loop.Int(l.items), Range: loop.Item, Body: apart(body)}
 }
 
 func (l *fewLoops) locals() {
@@ -148,13 +147,16 @@ func (l *fewLoops) zero(locals []*loop.Local) []loop.Stmt {
 // turns is how often a work-item takes the values of k of a step, each time
 // those behind what all others have taken.
 func (l *fewLoops) turns() *loop.Expr {
+	if n, ok := l.g.K.Const(); ok && n%(l.step*l.lanes) == 0 {
+		return loop.Int(n / (l.step * l.lanes)) // of each
+	}
 	steps := quotient(l.g.K, l.step)
 	left := loop.AddIndex(steps, loop.Int(l.lanes-1))
 	return loop.Apply(ir.IDiv, ir.I64, loop.SubIndex(left, l.lane), loop.Int(l.lanes))
 }
 
-// chain is the most turns that a work-item has, if that is known.
-func (l *fewLoops) chain() (int, bool) {
+// longest is the most turns that a work-item has, if that is known.
+func (l *fewLoops) longest() (int, bool) {
 	n, ok := l.g.K.Const()
 	each := l.step * l.lanes
 	return (n + each - 1) / each, ok
@@ -166,27 +168,87 @@ func blockTurns(step int) int { return max(1, template.SumBlock/step) }
 
 // blocks sums up in blocks.
 func (l *fewLoops) blocks(turns *loop.Expr) *loop.Loop {
-	block, turn := &loop.Var{Name: "block"}, &loop.Var{Name: "turn"}
-	n := loop.Int(blockTurns(l.step))
-	lo := loop.MulIndex(block.Ref(), n)
-	count := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(turns, loop.Int(blockTurns(l.step)-1)), n)
-	body := l.zero(l.sums)
-	body = append(body, &loop.Loop{Var: turn, Lo: lo, Hi: loop.Apply(ir.Min, ir.I64, turns, loop.AddIndex(lo, n)), Range: loop.Serial, Body: l.turn(turn)})
+	block := &loop.Var{Name: "block"}
+	n := blockTurns(l.step)
+	from, count := loop.MulIndex(block.Ref(), loop.Int(n)), loop.Int(n)
+	if all, ok := turns.AsInt(); !ok || all%n != 0 {
+		count = loop.Apply(ir.Min, ir.I64, count, loop.SubIndex(turns, from))
+	}
+	body := append(l.zero(l.sums), l.chain(from, count)...)
 	for i, t := range l.totals {
 		body = append(body, &loop.Set{Local: t, Value: loop.Apply(ir.Add, l.ct, t.Ref(), l.sums[i].Ref())})
 	}
-	return &loop.Loop{Var: block, Hi: count, Range: loop.Serial, Body: body}
+	all := loop.Apply(ir.IDiv, ir.I64, loop.AddIndex(turns, loop.Int(n-1)), loop.Int(n))
+	return &loop.Loop{Var: block, Hi: all, Range: loop.Serial, Body: body}
 }
 
-// turn adds the products of one step, as many at a time as there are registers
-// for their factors.
-func (l *fewLoops) turn(turn *loop.Var) []loop.Stmt {
-	first := loop.AddIndex(loop.MulIndex(turn.Ref(), loop.Int(l.lanes)), l.lane)
-	first = loop.MulIndex(first, loop.Int(l.step))
+// chain adds the products of count turns, a few together, so that what these read
+// is on its way at once.
+func (l *fewLoops) chain(from, count *loop.Expr) []loop.Stmt {
+	n := l.together()
+	whole := loop.Apply(ir.IDiv, ir.I64, count, loop.Int(n))
+	all, known := count.AsInt()
+	if known {
+		whole = loop.Int(all / n)
+	}
+	body := []loop.Stmt{l.each(from, whole, n)}
+	if n > 1 && (!known || all%n != 0) {
+		done := loop.MulIndex(whole, loop.Int(n))
+		body = append(body, l.each(loop.AddIndex(from, done), loop.SubIndex(count, done), 1))
+	}
+	return body
+}
+
+// each takes count times n turns.
+func (l *fewLoops) each(from, count *loop.Expr, n int) *loop.Loop {
+	v := &loop.Var{Name: "turn"}
+	first := loop.AddIndex(from, loop.MulIndex(v.Ref(), loop.Int(n)))
+	var body []loop.Stmt
+	for i := range n {
+		body = append(body, l.turn(loop.AddIndex(first, loop.Int(i)))...)
+	}
+	return &loop.Loop{Var: v, Hi: count, Range: loop.Serial, Body: body}
+}
+
+// together is how many turns a work-item takes at a time.
+func (l *fewLoops) together() int {
+	most := fewTurns
+	if n, ok := l.longest(); ok {
+		most = min(most, n)
+	}
+	bytes := l.step * (l.rows*l.read(l.g.X) + l.cols*l.read(l.g.Y))
+	n := 1
+	for 2*n <= most && 2*n*bytes <= fewBytes && l.part() == l.step {
+		n *= 2
+	}
+	return n
+}
+
+// read is the bytes that an operand reads for a value of k.
+func (l *fewLoops) read(operand *loop.Expr) int {
+	n := 1
+	operand.Walk(func(e *loop.Expr) {
+		if e.Kind == loop.KindLoad && e.Uses(l.g.Inner) {
+			n = max(n, e.DType.Size())
+		}
+	})
+	return n
+}
+
+// part is how many values of k of a step there are registers for.
+func (l *fewLoops) part() int {
 	n := l.step
 	for n > 1 && n*(l.rows+l.cols) > fewFactors {
 		n /= 2
 	}
+	return n
+}
+
+// turn adds the products of one step.
+func (l *fewLoops) turn(turn *loop.Expr) []loop.Stmt {
+	first := loop.AddIndex(loop.MulIndex(turn, loop.Int(l.lanes)), l.lane)
+	first = loop.MulIndex(first, loop.Int(l.step))
+	n := l.part()
 	if n == l.step {
 		return l.factors(first, n)
 	}

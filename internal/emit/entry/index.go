@@ -48,3 +48,38 @@ func notNegative(e *loop.Expr) bool {
 	}
 	return false
 }
+
+// apart writes indices of loads as a sum whose last term is a constant, if they
+// have one: those that differ by it alone have the rest in common.
+func apart(body []loop.Stmt) []loop.Stmt {
+	return loop.Rewrite(body, func(e *loop.Expr) *loop.Expr {
+		if e.Kind != loop.KindLoad || len(e.Args) != 1 {
+			return e
+		}
+		rest, c := constantOf(e.Args[0])
+		if c == 0 {
+			return e
+		}
+		return loop.Load(e.Param, e.DType, loop.AddIndex(rest, loop.Int(c)), nil)
+	})
+}
+
+// constantOf takes the constant out of a sum, and out of sums that are multiplied.
+func constantOf(e *loop.Expr) (rest *loop.Expr, c int) {
+	if n, ok := e.AsInt(); ok {
+		return loop.Int(0), n
+	}
+	if e.Kind != loop.KindApply || e.Op != ir.Add && e.Op != ir.Mul {
+		return e, 0
+	}
+	x, a := constantOf(e.Args[0])
+	if e.Op == ir.Add {
+		y, b := constantOf(e.Args[1])
+		return loop.AddIndex(x, y), a + b
+	}
+	n, ok := e.Args[1].AsInt()
+	if !ok || a == 0 || max(a, -a) > math.MaxInt32/max(n, -n, 1) {
+		return e, 0
+	}
+	return loop.MulIndex(x, loop.Int(n)), a * n
+}

@@ -35,6 +35,9 @@ type operand struct {
 	name  string
 	bits  uint64
 	known bool // bits is the value
+	// A value of 64 bits that is another and a constant: addresses have room for that.
+	other string
+	more  int64
 }
 
 // memory is where an array begins: a register with an address in the state
@@ -125,7 +128,7 @@ func (b *builder) Const(t flat.Type, v uint64) flat.Value {
 	case flat.F64:
 		name = fmt.Sprintf("0d%016X", v)
 	}
-	b.values = append(b.values, operand{name, v, true})
+	b.values = append(b.values, operand{name: name, bits: v, known: true})
 	return flat.Value{ID: uint32(len(b.values) - 1), Type: t}
 }
 
@@ -195,6 +198,10 @@ func (b *builder) address(m memory, index flat.Value) string {
 		return fmt.Sprintf("[%s+%d]", m.base, int(i.bits)*size)
 	}
 	shift := strconv.Itoa(bits.TrailingZeros(uint(size)))
+	behind := ""
+	if more := i.more * int64(size); m.space != "shared" && i.other != "" && -farthest <= more && more < farthest {
+		i.name, behind = i.other, fmt.Sprintf("+%d", more)
+	}
 	switch {
 	case m.space == "shared":
 		n := i.name
@@ -205,10 +212,13 @@ func (b *builder) address(m memory, index flat.Value) string {
 	case index.Type == flat.I32:
 		return "[" + b.op(longs, "mad.wide.u32", i.name, strconv.Itoa(size), m.base) + "]"
 	case size == 1:
-		return "[" + b.op(longs, "add.u64", m.base, i.name) + "]"
+		return "[" + b.op(longs, "add.u64", m.base, i.name) + behind + "]"
 	}
-	return "[" + b.op(longs, "add.u64", m.base, b.op(longs, "shl.b64", i.name, shift)) + "]"
+	return "[" + b.op(longs, "add.u64", m.base, b.op(longs, "shl.b64", i.name, shift)) + behind + "]"
 }
+
+// farthest is how far behind a register an instruction reaches, in bytes.
+const farthest = 1 << 23
 
 // elementKind is an element's type in loads, which extend it.
 func elementKind(d ir.DType) string {

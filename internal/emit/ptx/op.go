@@ -55,6 +55,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result("cvt." + wholeOps[op] + "." + plainKind[to] + "." + plainKind[from])
 	case unsigned[op] != flat.NoOp && to == flat.I64 && !b.values[args[1].ID].known && !isSingle(b.kernel):
 		return b.value(to, b.divide(op, names[0], names[1]))
+	case op == flat.Add && to == flat.I64 && from == flat.I64:
+		return b.sum(result(intOps[op]+width), args[0], args[1])
 	case intOps[op] != "":
 		return result(intOps[op] + width)
 	case shifts[op] != "":
@@ -168,4 +170,15 @@ func (b *builder) RoundPair(d ir.DType, high, low flat.Value) (_ flat.Value, ok 
 		return flat.Value{}, false
 	}
 	return b.value(flat.I32, b.op(words, fmt.Sprintf("cvt.rn.%vx2.f32", d), b.name(high), b.name(low))), true
+}
+
+// sum notes that v is another value and a constant, if it is.
+func (b *builder) sum(v, x, y flat.Value) flat.Value {
+	if b.values[x.ID].known {
+		x, y = y, x
+	}
+	if c := b.values[y.ID]; c.known {
+		b.values[v.ID].other, b.values[v.ID].more = b.name(x), int64(c.bits)
+	}
+	return v
 }
