@@ -11,14 +11,14 @@ var groupDefects = []Defect{
 	groupDefect("groups-last-not-waited-for", "warpgroup.go", `	w.line("wgmma.wait_group.sync.aligned 0")
 `, ""),
 	groupDefect("groups-wrong-stage-freed", "warpgroup.go", `w.arrive("@"+free+" ", before, true)`, `w.arrive("@"+free+" ", s.phase, true)`),
-	groupDefect("groups-parity-stays", "warpgroup.go", `	w.line("@%s xor.b32 %s, %s, 1", last, s.parity, s.parity)
+	groupDefect("groups-parity-stays", "ring.go", `	r.b.line("@%s xor.b32 %s, %s, 1", last, s.parity, s.parity)
 `, ""),
 	groupDefect("groups-nothing-free-at-first", "warpgroup_fill.go", `s, at := w.slot(1), w.op(words, "mov.u32", "0") // all`, `s, at := w.slot(0), w.op(words, "mov.u32", "0") // all`),
-	groupDefect("groups-one-warp-frees", "warpgroup.go", `i*phasesStep+phasesStep/2, 2*fillItems/32)`, `i*phasesStep+phasesStep/2, 1)`),
+	groupDefect("groups-one-warp-frees", "warpgroup.go", `w.open(full, 2*fillItems/32)`, `w.open(full, 1)`),
 	groupDefect("groups-barriers-not-made-for-all", "warpgroup.go", `	b.line("bar.sync 0") // who finishes the block before this one has left shared memory too
 	multiplies, done := b.label(), b.label()`, `	multiplies, done := b.label(), b.label()`),
-	groupDefect("groups-far-patterns", "warpgroup.go", `how = swizzled | patternLen>>4<<32 | farLen>>4<<16`, `how = swizzled | farLen>>4<<32 | patternLen>>4<<16`),
-	groupDefect("groups-part-of-k", "warpgroup.go", `step = stepBytes / w.size * patternRow`, `step = patternLen`),
+	groupDefect("groups-far-patterns", "pattern.go", `how = swizzled | patternLen>>4<<32 | farLen>>4<<16`, `how = swizzled | farLen>>4<<32 | patternLen>>4<<16`),
+	groupDefect("groups-part-of-k", "pattern.go", `step = stepBytes / size * patternRow`, `step = patternLen`),
 	groupDefect("groups-rows-of-the-first", "warpgroup.go", `fmt.Sprint(groupStep*patternRow)) // from`, `fmt.Sprint(groupStep*patternRow/2)) // from`),
 	groupDefect("groups-turned-by-the-other", "warpgroup.go", `bit[w.x.deep]+", "+bit[w.y.deep]`, `bit[w.y.deep]+", "+bit[w.x.deep]`),
 	groupDefect("groups-copies-not-fenced", "warpgroup_fill.go", `	w.line("cp.async.wait_group %d", wgmmaAhead)
@@ -35,7 +35,7 @@ var groupDefects = []Defect{
 	groupDefect("groups-rows-behind-the-last", "warpgroup_fill.go", `w.op(predicates, "setp.gt.s32", left, fmt.Sprint(n))`, `w.op(predicates, "setp.ge.s32", left, fmt.Sprint(n))`),
 	groupDefect("groups-k-behind-the-last", "warpgroup_fill.go", `rows := w.op(words, "selp.b32", left, "0", inside)`, `rows := w.op(words, "selp.b32", left, left, inside)`),
 	groupDefect("groups-columns-behind-the-last", "warpgroup_fill.go", `deep := w.op(words, "selp.b32", deep, "0", inside)`, `deep := w.op(words, "selp.b32", deep, deep, inside)`),
-	groupDefect("groups-pieces-in-order", "warpgroup_fill.go", `other := w.op(words, "and.b32", w.op(words, "xor.b32", piece, row), "7")`, `other := w.op(words, "and.b32", piece, "7")`),
+	groupDefect("groups-pieces-in-order", "pattern.go", `other := b.op(words, "and.b32", b.op(words, "xor.b32", piece, row), "7")`, `other := b.op(words, "and.b32", piece, "7")`),
 	groupDefect("groups-unaligned-copies", "warpgroup_fill.go", `w.op(longs, "and.b64", bits, "15")`, `w.op(longs, "and.b64", bits, "0")`),
 	groupDefect("groups-copies-of-what-is-mapped", "warpgroup_fill.go", `return w.op(longs, "selp.b64", "0", bits, o.mapped)`, `return w.op(longs, "selp.b64", bits, "0", o.mapped)`),
 	groupDefect("groups-rows-below-together", "warpgroup_finish.go", `i/2%2*8*w.form.finishRow()`, `i/2%2*4*w.form.finishRow()`),

@@ -38,6 +38,21 @@ var unitDefects = []Defect{
 			peak`),
 	unitDefect("units-rows-see-all", "attend_values.go", `whole[r] = a.op(predicates, "setp.le.s32", behind, seen.to)`, `whole[r] = a.op(predicates, "setp.le.s32", at, seen.to)`),
 	unitDefect("units-queries-over-sums", "attend_values.go", `move("b32", len(a.sum)+n, q)`, `move("b32", n, q)`),
+	attendGroupDefect("attend-groups-not-fenced", "attend_groups.go", `	a.line("wgmma.fence.sync.aligned")
+	for k, q`, `	for k, q`),
+	attendGroupDefect("attend-groups-freed-too-early", "attend_groups.go", `a.arrive("@"+first+" ", s.phase, true)`, `a.arrive("@"+first+" ", ready.phase, true)`),
+	attendGroupDefect("attend-groups-copies-not-waited-for", "attend_groups.go", `attendStages-2)`, `attendStages-1)`),
+	attendGroupDefect("attend-groups-copies-not-fenced", "attend_groups.go", `		a.line("fence.proxy.async.shared::cta")
+`, ""),
+	attendGroupDefect("attend-groups-full-stages-not-waited-for", "attend_groups.go", `	a.await(s, false)
+`, ""),
+	attendGroupDefect("attend-groups-see-as-a-warp", "attend.go", `rows = 4 * attendRows`, `rows = attendRows`),
+	attendGroupDefect("attend-groups-pieces-in-order", "attend_fill.go", `a.exchanged(piece, row))`, `a.exchanged(piece, "0"))`),
+	attendGroupDefect("attend-groups-lines-of-the-first", "attend_groups.go", `fmt.Sprint(k/parts*farLen>>4)`, `fmt.Sprint(k/parts*0)`),
+	attendGroupDefect("attend-groups-values-by-keys", "attend_groups.go", `map[bool]int{false: 1}[deep]`, `map[bool]int{true: 1}[deep]`),
+	attendGroupDefect("attend-groups-scores-added", "attend_groups.go", `add := never`, `add := always`),
+	attendGroupDefect("attend-groups-whole-rows-as-before", "attend_values.go", `range load(n, grouped) {`, `range load(n, to) {`),
+	attendGroupDefect("attend-groups-half-of-the-keys", "attend_values.go", `row := a.op(words, "and.b32", a.lane, "15")`, `row := a.op(words, "and.b32", a.lane, "7")`),
 	unitDefect("units-weights-of-f16-in-order", "attend_weights.go", `range []int{0, 2, 1, 3}`, `range []int{0, 1, 2, 3}`),
 	unitDefect("units-values-of-f16-turned", "attend_weights.go", `range []string{low, high}`, `range []string{high, low}`),
 	unitDefect("units-f16-weights-not-scaled", "attend_weights.go", `scaled      = 0x1p15`, `scaled      = 1.`),
@@ -65,4 +80,8 @@ func productDefect(name, file, before, after string) Defect {
 
 func unitDefect(name, file, before, after string) Defect {
 	return Defect{Name: name, File: "internal/emit/ptx/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: "TestAttends"}
+}
+
+func attendGroupDefect(name, file, before, after string) Defect {
+	return Defect{Name: name, File: "internal/emit/ptx/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: "ByGroups"}
 }

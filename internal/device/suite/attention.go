@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -32,6 +33,7 @@ func attentionCases() []*Case {
 	for _, d := range []ir.DType{ir.F32, ir.BF16, ir.F16} {
 		all = append(all, attentionResults{"attention", both}.wideHeads(d), attentionResults{"attentiongrad", Gradients}.wideHeads(d))
 	}
+	all = append(all, wholeHeads())
 	return append(all, longAttention(), repeatedValues(), infiniteHeads())
 }
 
@@ -137,6 +139,24 @@ func (r attentionResults) wideHeads(d ir.DType) *Case {
 		in := []*ir.Node{operand(q, heads, 32), operand(k, keyHeads, 32), operand(k, keyHeads, 48),
 			b.Input(ir.I32, Offsets(q), batch.Plus(1)), b.Input(ir.I32, Offsets(k), batch.Plus(1))}
 		return r.of(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.2, Causal: true, Ragged: true}}, in...))
+	}}
+}
+
+// wholeHeads has heads of whole lines, more queries and keys than a group of warps
+// looks at at a time, and some infinite values, which not all queries see.
+func wholeHeads() *Case {
+	q, k, batch := ir.Sym("Q", 0, 512), ir.Sym("K", 0, 512), ir.Sym("B", 0, 64)
+	return &Case{Name: "attention whole heads bf16", Sizes: []ir.Env{{"Q": 150, "K": 290, "B": 2}}, Build: func(b *Builder) []*ir.Node {
+		values := func(rng *rand.Rand, d ir.DType, n int, env ir.Env) []uint64 {
+			all := Ordinary(rng, d, n, env)
+			for i := 12_000; i < n; i += 20_011 {
+				all[i], _ = ir.Bits(d, math.Inf(1))
+			}
+			return all
+		}
+		in := []*ir.Node{b.Input(ir.BF16, Ordinary, q, ir.N(heads), ir.N(64)), b.Input(ir.BF16, Ordinary, k, ir.N(keyHeads), ir.N(64)),
+			b.Input(ir.BF16, values, k, ir.N(keyHeads), ir.N(128)), b.Input(ir.I32, Offsets(q), batch.Plus(1)), b.Input(ir.I32, Offsets(k), batch.Plus(1))}
+		return both(b, b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.1, Causal: true, Ragged: true}}, in...))
 	}}
 }
 

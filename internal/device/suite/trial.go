@@ -11,8 +11,8 @@ import (
 
 // trial is a little of everything that models are made of, as one small program:
 // rows of a table, a layer with its activation, a normalised row, f64 as well as
-// f32, integers, a number format that is converted, and products that units for
-// matrices take, as their operands may lie.
+// f32, integers, a number format that is converted, and products and an attention that
+// units for matrices take, as their operands may lie.
 var trial = &Case{Name: "trial", Build: func(b *Builder) []*ir.Node {
 	const n, width, out = 5, 19, 35 // no multiple of any vector
 	table := b.Leaf(ir.Weight, ir.F32, Ordinary, ir.N(11), ir.N(width))
@@ -26,9 +26,11 @@ var trial = &Case{Name: "trial", Build: func(b *Builder) []*ir.Node {
 	counts := b.Add(ir.Add, ir.Attr{}, b.Add(ir.Mul, ir.Attr{}, ids, ids), b.Full(ir.I32, 1<<20, ir.N(n), ir.N(1)))
 	const rows, cols, k = 136, 144, 328 // more than one tile has, and more stages than lie close by
 	left, right := b.Input(ir.BF16, Ordinary, ir.N(rows), ir.N(k)), b.Input(ir.BF16, Ordinary, ir.N(k), ir.N(cols))
+	head := func() *ir.Node { return b.Input(ir.BF16, Ordinary, ir.N(1), ir.N(1), ir.N(rows), ir.N(64)) }
+	attention := b.Add(ir.Attention, ir.Attr{Attention: &ir.AttentionAttr{Scale: 0.2, Causal: true}}, head(), head(), head())
 	turned := func(x *ir.Node) *ir.Node { return b.Add(ir.Permute, ir.Attr{Axes: []int{1, 0}}, x) }
 	return []*ir.Node{normal, b.Add(ir.ReduceMax, ir.Attr{Axes: []int{1}}, y), counts, b.Add(ir.Cast, ir.Attr{DType: ir.BF16}, y),
-		b.Add(ir.MatMul, ir.Attr{}, left, right), b.Add(ir.MatMul, ir.Attr{}, turned(right), turned(left))}
+		b.Add(ir.MatMul, ir.Attr{}, left, right), b.Add(ir.MatMul, ir.Attr{}, turned(right), turned(left)), b.Add(ir.Get, ir.Attr{}, attention)}
 }}
 
 // Trial has d compute a small program, twice, and compares with what another

@@ -58,7 +58,9 @@ func (t Target) attends(a *template.Attention) []entry.Tile {
 // attend writes rows of a tile that are of one sequence.
 type attend struct {
 	*builder
+	ring // of groups of warps
 	*flat.QueryRows
+	grouped     bool                // groups of four warps multiply
 	bare        *template.Attention // with operands as they lie in memory
 	half        ir.DType
 	items, rows int
@@ -68,7 +70,7 @@ type attend struct {
 	here        string // address of the keys and values that are multiplied
 	kLen        string // b32
 	rowOf       [2]rowRange
-	first, last rowRange // of the warp
+	first, last rowRange // of the warp, or of the group of four
 	q           [][]string
 	sum         [][4]string // by 8 lanes of v
 	score       [attendKeys / 8][4]string
@@ -89,18 +91,27 @@ func (b *builder) Attend(r *flat.QueryRows) {
 	a.rows, a.items = b.kernel.Tile.Rows, b.kernel.Items
 	a.item = b.name(b.Item())
 	a.lane, a.warp = b.op(words, "and.b32", a.item, "31"), b.op(words, "shr.u32", a.item, "5")
-	if b.attended == "" { // parts of a tile use the same memory
-		b.attended = b.array(a.bytes(), matrixAlign)
+	if a.grouped = b.target.groupAttends(r.Attention); a.grouped {
+		a.warp = b.op(words, "shfl.sync.idx.b32", a.warp, "0", "31", "0xffffffff") // the same for a warp, as the assembler sees
+		a.ring = b.newRing(attendStages, a.blockBytes())
+		a.near = b.op(words, "add.u32", a.phases, fmt.Sprint(attendStages*phasesStep))
+	} else {
+		if b.attended == "" { // parts of a tile use the same memory
+			b.attended = b.array(a.bytes(), matrixAlign)
+		}
+		a.near = b.op(words, "mov.u32", b.attended)
 	}
-	a.near = b.op(words, "mov.u32", b.attended)
 	a.here = b.op(words, "mov.u32", a.near)
 	a.kLen = b.op(words, "cvt.u32.u64", b.register(r.KLen))
 	a.factors()
 	a.ranges()
 	a.line("bar.sync 0") // what was before this has left shared memory
-	if a.ahead() {
+	switch {
+	case a.grouped:
+		a.groupBlocks()
+	case a.ahead():
 		a.blocksAhead()
-	} else {
+	default:
 		a.queries(a.near)
 		a.begin()
 		a.blocks()
@@ -112,12 +123,20 @@ func (b *builder) Attend(r *flat.QueryRows) {
 // those, so that eight rows have 16 bytes each in banks of their own.
 func rowBytes(width int) int { return 2*width + 16 }
 
+// keyRow is the bytes of a row of keys or values of a width.
+func (a *attend) keyRow(width int) int {
+	if a.grouped {
+		return 2 * width
+	}
+	return rowBytes(width)
+}
+
 // valuesAt is where values lie behind the keys.
-func (a *attend) valuesAt() int { return attendKeys * rowBytes(a.Width) }
+func (a *attend) valuesAt() int { return attendKeys * a.keyRow(a.Width) }
 
 // blockBytes are those of a block of keys and values, twoBlocks those of two of
 // which the second comes when queries have left its place.
-func (a *attend) blockBytes() int { return a.valuesAt() + attendKeys*rowBytes(a.VWidth) }
+func (a *attend) blockBytes() int { return a.valuesAt() + attendKeys*a.keyRow(a.VWidth) }
 
 func (a *attend) twoBlocks() int { return a.blockBytes() + max(a.blockBytes(), a.queryBytes()) }
 
@@ -129,7 +148,7 @@ func (a *attend) ahead() bool { return a.target.SM >= 80 && a.twoBlocks() <= sha
 
 // bytes is the shared memory that is needed at a time.
 func (a *attend) bytes() int {
-	results := a.items / 32 * 8 * 4 * a.resultRow()
+	results := a.items / 32 * 8 * 4 * resultRow(a.VWidth)
 	if a.ahead() {
 		return max(a.twoBlocks(), results)
 	}
@@ -169,9 +188,14 @@ func (a *attend) ranges() {
 	for r := range a.rowOf {
 		a.rowOf[r] = a.seen(a.row(a.op(words, "add.u32", mine, fmt.Sprint(8*r))))
 	}
+	rows := attendRows
+	if a.grouped { // four warps see the same
+		rows = 4 * attendRows
+		first = a.op(words, "and.b32", first, fmt.Sprint(-rows))
+	}
 	a.first = a.seen(a.row(first))
-	a.last = a.seen(a.row(a.op(words, "add.u32", first, fmt.Sprint(attendRows-1))))
-	// A warp without rows sees nothing.
+	a.last = a.seen(a.row(a.op(words, "add.u32", first, fmt.Sprint(rows-1))))
+	// Without rows nothing is seen.
 	begin := a.Op(flat.Add, flat.I64, a.From, a.value(flat.I64, a.op(longs, "cvt.u64.u32", first)))
 	some := a.name(a.Op(flat.Less, flat.Bool, begin, a.To))
 	a.last.to = a.op(words, "selp.b32", a.last.to, "0", some)

@@ -132,7 +132,16 @@ func (p *passing) start(at string) {
 	p.next = a.op(longs, "mad.lo.u64", from, p.lying.row, head)
 	p.next = a.op(longs, "add.u64", p.next, a.op(longs, "mul.wide.u32", place, "16"))
 	p.step = a.op(longs, "mul.lo.u64", p.lying.row, fmt.Sprint(min(p.apart, attendKeys)))
-	p.place = a.op(words, "mad.lo.u32", p.row, fmt.Sprint(rowBytes(p.width)), a.op(words, "shl.b32", place, "4"))
+	p.place = a.placed(p.row, place, p.width)
+}
+
+// placed is where in a block of keys or values a piece of 16 bytes of a row belongs.
+func (a *attend) placed(row, piece string, width int) string {
+	if a.grouped {
+		at := a.op(words, "mad.lo.u32", row, fmt.Sprint(patternRow), a.exchanged(piece, row))
+		return a.op(words, "mad.lo.u32", a.op(words, "shr.u32", piece, "3"), fmt.Sprint(farLen), at)
+	}
+	return a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(width)), a.op(words, "shl.b32", piece, "4"))
 }
 
 // bring begins to bring what is from key at on into a block of both. Behind the last
@@ -149,7 +158,11 @@ func (p *passing) bring(at, block string) {
 	key, near := a.op(words, "add.u32", at, p.row), a.op(words, "add.u32", base, p.place)
 	for i := range max(1, attendKeys/p.apart) {
 		valid := a.op(predicates, "setp.lt.s32", a.op(words, "add.u32", key, fmt.Sprint(i*p.apart)), a.kLen)
-		to := fmt.Sprintf("[%s+%d]", near, i*p.apart*rowBytes(p.width))
+		apart := p.apart * rowBytes(p.width)
+		if a.grouped { // whole patterns
+			apart = p.apart * patternRow
+		}
+		to := fmt.Sprintf("[%s+%d]", near, i*apart)
 		if a.target.SM < 80 {
 			p.copy(valid, to)
 			continue
@@ -185,7 +198,7 @@ func (p *passing) slow(at, base string) {
 			wide := func(r string) flat.Value { return a.value(flat.I64, a.op(longs, "cvt.u64.u32", r)) }
 			a.assign(flat.I32, x, a.name(a.Element(p.e, true, wide(key), a.KVHead, wide(lane))))
 		})
-		to := a.op(words, "mad.lo.u32", row, fmt.Sprint(rowBytes(p.width)), a.op(words, "mad.lo.u32", lane, "2", base))
-		a.line("st.shared.u16 [%s], %s", to, x)
+		to := a.op(words, "add.u32", base, a.placed(row, a.op(words, "shr.u32", lane, "3"), p.width))
+		a.line("st.shared.u16 [%s], %s", a.op(words, "mad.lo.u32", a.op(words, "and.b32", lane, "7"), "2", to), x)
 	})
 }

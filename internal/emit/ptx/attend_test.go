@@ -281,16 +281,17 @@ func TestAttendsSameBits(t *testing.T) {
 		for _, attr := range []ir.AttentionAttr{{Scale: 0.3}, {Scale: 0.3, Causal: true}, {Scale: 0.3, Window: 40}} {
 			for _, infinite := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%v %+v infinite %v", on.target, attr, infinite), func(t *testing.T) {
-					testSameBits(t, on.target, on.dtype, attr, infinite)
+					testSameBits(t, on.target, on.dtype, 32, attr, infinite)
 				})
 			}
 		}
 	}
 }
 
-func testSameBits(t *testing.T, target ptx.Target, d ir.DType, attr ir.AttentionAttr, infinite bool) {
+func testSameBits(t *testing.T, target ptx.Target, d ir.DType, width int, attr ir.AttentionAttr, infinite bool) {
+	t.Helper()
 	const left = 37 // rows left out, as many of each head
-	s := flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 150, Keys: 170, Width: 32}
+	s := flattest.Attended{Batch: 1, Heads: 2, KVHeads: 2, Queries: 150, Keys: 170, Width: width}
 	special := map[ir.DType][]uint16{ir.BF16: {0x7f80, 0xff80, 0x7fc0}, ir.F16: {0x7c00, 0xfc00, 0x7e00}}[d]
 	change := func(in [][]byte) {
 		for key := 0; infinite && key < s.KVHeads*s.Keys; key += 23 { // some lanes of some keys

@@ -18,8 +18,19 @@ func (a *attend) valueRow() string {
 	return a.matrixRow(a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt())), rowBytes(a.VWidth), true)
 }
 
+// valuePattern is that of the j-th 16 lanes where values lie in patterns.
+func (a *attend) valuePattern(j string) string {
+	row := a.op(words, "and.b32", a.lane, "15")
+	piece := a.op(words, "mad.lo.u32", j, "2", a.op(words, "shr.u32", a.lane, "4"))
+	at := a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt()))
+	return a.op(words, "add.u32", at, a.placed(row, piece, a.VWidth))
+}
+
 // values loads 16 keys, the i-th, of 16 lanes, the j-th.
 func (a *attend) values(from string, i, j int) []string {
+	if a.grouped {
+		return a.matrix4(".trans", from, 16*i*patternRow)
+	}
 	return a.matrix4(".trans", from, 16*i*rowBytes(a.VWidth)+32*j)
 }
 
@@ -34,6 +45,10 @@ func (a *attend) addTotals(all []weights) {
 // addValues adds a block of weighted values.
 func (a *attend) addValues(all []weights) {
 	a.addTotals(all)
+	if a.grouped {
+		a.addByGroups(all)
+		return
+	}
 	from := a.valueRow()
 	for i, w := range all {
 		for j := range a.VWidth / 16 {
@@ -52,10 +67,10 @@ func (a *attend) finite() string {
 		exponent, lowest = "0x7c007c00", "0x04000400"
 	}
 	found := a.op(words, "mov.b32", "0")
-	row := a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt()))
-	row = a.op(words, "mad.lo.u32", a.lane, fmt.Sprint(2*rowBytes(a.VWidth)), row)
+	row := a.op(words, "add.u32", a.here, fmt.Sprint(a.valuesAt())) // in patterns, a row's worth of any rows
+	row = a.op(words, "mad.lo.u32", a.lane, fmt.Sprint(2*a.keyRow(a.VWidth)), row)
 	for half := range 2 {
-		at := a.op(words, "add.u32", row, fmt.Sprint(half*rowBytes(a.VWidth)))
+		at := a.op(words, "add.u32", row, fmt.Sprint(half*a.keyRow(a.VWidth)))
 		a.For(a.Const(flat.I32, 0), a.Const(flat.I32, uint64(a.VWidth/8)), 1, false, func(flat.Value) {
 			r := []string{a.reg(words), a.reg(words), a.reg(words), a.reg(words)}
 			a.line("ld.shared.v4.b32 {%s, %s, %s, %s}, [%s]", r[0], r[1], r[2], r[3], at)
@@ -85,17 +100,35 @@ func (a *attend) addSome(all []weights, at, behind string) {
 	}
 	own := a.memory[a.Private(ir.F32, 4*(len(a.sum)+len(a.q))).ID].base
 	a.aside("st", own)
-	from, to := a.valueRow(), a.op(longs, "mov.u64", own)
-	a.For(a.Const(flat.I32, 0), a.Const(flat.I32, uint64(a.VWidth/16)), 1, false, func(flat.Value) {
+	from, to, grouped := "", a.op(longs, "mov.u64", own), ""
+	if a.grouped {
+		grouped = a.groupedAside(all)
+	} else {
+		from = a.valueRow()
+	}
+	a.For(a.Const(flat.I32, 0), a.Const(flat.I32, uint64(a.VWidth/16)), 1, false, func(j flat.Value) {
+		if a.grouped {
+			from = a.valuePattern(a.name(j))
+		}
 		var sum [2][4]string // of 16 lanes
-		for n := range sum {
-			for i := range sum[n] {
-				sum[n][i] = a.reg(singles)
+		load := func(n int, from string) (sum [4]string) {
+			for i := range sum {
+				sum[i] = a.reg(singles)
 			}
-			a.line("ld.local.v4.f32 {%s}, [%s+%d]", strings.Join(sum[n][:], ", "), to, 16*n)
+			a.line("ld.local.v4.f32 {%s}, [%s+%d]", strings.Join(sum[:], ", "), from, 16*n)
+			return sum
+		}
+		for n := range sum {
+			sum[n] = load(n, to)
 		}
 		for n := range sum {
 			a.chosen(sum[n], whole, func(to [4]string) {
+				if a.grouped {
+					for i, x := range load(n, grouped) {
+						a.line("mov.f32 %s, %s", to[i], x)
+					}
+					return
+				}
 				for i, w := range all {
 					a.times(to, w, a.values(from, i, 0)[2*n:][:2])
 				}
@@ -107,10 +140,25 @@ func (a *attend) addSome(all []weights, at, behind string) {
 		for n := range sum {
 			a.line("st.local.v4.f32 [%s+%d], {%s}", to, 16*n, strings.Join(sum[n][:], ", "))
 		}
-		a.line("add.u32 %s, %s, 32", from, from)
+		if a.grouped {
+			a.line("add.u64 %s, %s, 32", grouped, grouped)
+		} else {
+			a.line("add.u32 %s, %s, 32", from, from)
+		}
 		a.line("add.u64 %s, %s, 32", to, to)
 	})
 	a.aside("ld", own)
+}
+
+// groupedAside stores what sums are when groups of warps add the weighted values of
+// all keys.
+func (a *attend) groupedAside(all []weights) (at string) {
+	a.addByGroups(all)
+	at = a.op(longs, "mov.u64", a.memory[a.Private(ir.F32, 4*len(a.sum)).ID].base)
+	for n, s := range a.sum {
+		a.line("st.local.v4.f32 [%s+%d], {%s}", at, 16*n, strings.Join(s[:], ", "))
+	}
+	return at
 }
 
 // oneByOne adds the values of the i-th 16 keys to sums of 16 lanes, in rows that
@@ -179,14 +227,14 @@ func (a *attend) oneKey(k string) (masks [2]string) {
 
 // resultRow is elements from row to row of results in shared memory: so many that
 // the lanes of a warp write to banks of their own.
-func (a *attend) resultRow() int { return a.VWidth + 8 }
+func resultRow(width int) int { return width + 8 }
 
 // finish divides sums and hands results over, lanes side by side taking those
 // side by side: they go through shared memory, 8 rows of each warp at a time.
 func (a *attend) finish() {
 	a.logsumexps()
-	own := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(8*4*a.resultRow()), a.near)
-	to := a.op(words, "mad.lo.u32", a.op(words, "shr.u32", a.lane, "2"), fmt.Sprint(4*a.resultRow()), own)
+	own := a.op(words, "mad.lo.u32", a.warp, fmt.Sprint(8*4*resultRow(a.VWidth)), a.near)
+	to := a.op(words, "mad.lo.u32", a.op(words, "shr.u32", a.lane, "2"), fmt.Sprint(4*resultRow(a.VWidth)), own)
 	to = a.op(words, "mad.lo.u32", a.op(words, "and.b32", a.lane, "3"), "8", to)
 	first := a.op(longs, "cvt.u64.u32", a.op(words, "mul.lo.u32", a.warp, fmt.Sprint(attendRows)))
 	begin := a.Op(flat.Add, flat.I64, a.From, a.value(flat.I64, first))
@@ -204,7 +252,7 @@ func (a *attend) finish() {
 			hand := func() {
 				a.inBatches("0", end, 1, []int{8, 1}, func(row string) {
 					f := a.Op(flat.Add, flat.I64, here, a.value(flat.I64, a.op(longs, "cvt.u64.u32", row)))
-					x := a.op(singles, "ld.shared.f32", "["+a.op(words, "mad.lo.u32", row, fmt.Sprint(4*a.resultRow()), from)+"]")
+					x := a.op(singles, "ld.shared.f32", "["+a.op(words, "mad.lo.u32", row, fmt.Sprint(4*resultRow(a.VWidth)), from)+"]")
 					a.Finish(f, a.value(flat.I64, a.op(longs, "cvt.u64.u32", lane)), a.value(flat.F32, x))
 				})
 			}

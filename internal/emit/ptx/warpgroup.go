@@ -23,16 +23,7 @@ const (
 	wgmmaStages = 4
 	// wgmmaAhead is how many stages are on their way while the next is asked for.
 	wgmmaAhead = 2
-	// Rows in shared memory have 128 bytes, and eight make a pattern, in whose rows
-	// pieces of 16 bytes are exchanged: eight that lie below each other are in banks
-	// of their own.
-	patternRow = 128
-	patternLen = 8 * patternRow
 	wgmmaX     = groupRows * patternRow // bytes of a stage before those of Y
-	// farLen is how far 64 rows or columns lie from the next where memory has them,
-	// not k, side by side.
-	farLen     = 64 * patternRow
-	phasesStep = 16 // a barrier for a stage that is full, one for a stage that is free
 )
 
 // groupForm is the columns of a block. Bits are the same by all.
@@ -76,21 +67,19 @@ func (f groupForm) tile() entry.Tile {
 	return entry.Tile{Rows: groupRows, Cols: int(f), EachRows: 8, EachCols: int(f) / 16, Depth: patternRow / 2}
 }
 
-// stage is the bytes of one, and phases where barriers lie behind all.
+// stage is the bytes of one.
 func (f groupForm) stage() int { return (groupRows + int(f)) * patternRow }
 
-func (f groupForm) phases() int { return wgmmaStages * f.stage() }
-
-// shared is the bytes of a block, which begins at a multiple of patternLen.
-func (f groupForm) shared() int { return f.phases() + wgmmaStages*phasesStep + patternLen }
-
-// dynamicShared is the name of the shared memory that a launch gives.
-const dynamicShared = "dynamic"
+// shared is the bytes of a block.
+func (f groupForm) shared() int { return ringBytes(wgmmaStages, f.stage()) }
 
 // Dynamic is how many bytes of shared memory a launch of k has to give.
 func (t Target) Dynamic(k *entry.Kernel) int {
 	if f, ok := groupFormOf(k); ok {
 		return f.shared()
+	}
+	if k.Attended != nil && t.groupAttends(k.Attended.Attention) {
+		return groupAttendBytes(k)
 	}
 	return 0
 }
@@ -110,13 +99,13 @@ func (t Target) groups(g *template.Gemm, m matrices) bool {
 // warpgroup writes one product.
 type warpgroup struct {
 	*tensor
-	form   groupForm
-	x, y   groupOperand
-	phases string   // address of the barriers
-	group  string   // of warps: 0 fills
-	whole  string   // predicate: both operands have maps; empty where they never do
-	sums   []string // of a thread that multiplies
-	step   int      // values of k in a stage
+	ring
+	form  groupForm
+	x, y  groupOperand
+	group string   // of warps: 0 fills
+	whole string   // predicate: both operands have maps; empty where they never do
+	sums  []string // of a thread that multiplies
+	step  int      // values of k in a stage
 }
 
 // groupOperand is an operand as shared memory has it.
@@ -133,10 +122,6 @@ type groupOperand struct {
 	rank               int // axes of the map
 }
 
-// slot is a stage in registers: its address, that of its barriers, and the parity
-// of the phase to wait for.
-type slot struct{ stage, phase, parity string }
-
 // multiplyGroups computes a block of results.
 func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	b.rolled = true // the registers are needed for sums
@@ -145,9 +130,8 @@ func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	w.lane = b.op(words, "and.b32", w.item, "31")
 	w.group = b.op(words, "shr.u32", w.item, fmt.Sprint(log2(fillItems)))
 	w.group = b.op(words, "shfl.sync.idx.b32", w.group, "0", "31", "0xffffffff") // the same for a warp, as the assembler sees
-	w.near = b.op(words, "add.u32", b.op(words, "mov.u32", dynamicShared), fmt.Sprint(patternLen-1))
-	w.near = b.op(words, "and.b32", w.near, fmt.Sprint(-patternLen))
-	w.phases = b.op(words, "add.u32", w.near, fmt.Sprint(w.form.phases()))
+	w.ring = b.newRing(wgmmaStages, w.form.stage())
+	w.near = w.stages
 	w.depth = b.op(words, "cvt.u32.u64", b.register(block.Depth))
 	w.operands()
 	if !w.y.deep && w.form%128 != 0 {
@@ -160,12 +144,7 @@ func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	if w.whole != "" {
 		full = w.op(words, "selp.b32", "1", full, w.whole)
 	}
-	w.alone(func() {
-		for i := range wgmmaStages {
-			b.line("mbarrier.init.shared.b64 [%s+%d], %s", w.phases, i*phasesStep, full)
-			b.line("mbarrier.init.shared.b64 [%s+%d], %d", w.phases, i*phasesStep+phasesStep/2, 2*fillItems/32)
-		}
-	})
+	b.alone(w.item, func() { w.open(full, 2*fillItems/32) })
 	if len(b.kernel.Maps) > 0 { // copies write by another way than threads did
 		b.line("fence.proxy.async.shared::cta")
 	}
@@ -178,54 +157,8 @@ func (b *builder) multiplyGroups(block *flat.Block, m matrices) {
 	w.multiplyStages()
 	b.mark(done)
 	b.line("bar.sync 0")
-	w.alone(func() {
-		for i := range 2 * wgmmaStages {
-			b.line("mbarrier.inval.shared.b64 [%s+%d]", w.phases, i*phasesStep/2)
-		}
-	})
+	b.alone(w.item, w.close)
 	w.finishGroups()
-}
-
-// alone has one thread do something.
-func (w *warpgroup) alone(do func()) {
-	w.If(w.value(flat.Bool, w.op(predicates, "setp.eq.u32", w.item, "0")), do)
-}
-
-// slot is the first stage, and the parity of the first phase that is waited for.
-func (w *warpgroup) slot(parity int) slot {
-	return slot{w.op(words, "mov.u32", w.near), w.op(words, "mov.u32", w.phases), w.op(words, "mov.u32", fmt.Sprint(parity))}
-}
-
-// next goes on to the stage behind, which is the first behind the last.
-func (w *warpgroup) next(s slot) {
-	w.line("add.u32 %s, %s, %d", s.stage, s.stage, w.form.stage())
-	w.line("add.u32 %s, %s, %d", s.phase, s.phase, phasesStep)
-	last := w.op(predicates, "setp.eq.u32", s.phase, w.op(words, "add.u32", w.phases, fmt.Sprint(wgmmaStages*phasesStep)))
-	w.line("@%s mov.u32 %s, %s", last, s.stage, w.near)
-	w.line("@%s mov.u32 %s, %s", last, s.phase, w.phases)
-	w.line("@%s xor.b32 %s, %s, 1", last, s.parity, s.parity)
-}
-
-// await waits until the phase of a parity has ended; the barrier is that of
-// stages that are full, or free.
-func (w *warpgroup) await(s slot, free bool) {
-	again := w.label()
-	w.mark(again)
-	p := w.reg(predicates)
-	w.line("mbarrier.try_wait.parity.shared.b64 %s, [%s+%d], %s", p, s.phase, phaseOf(free), s.parity)
-	w.line("@!%s bra %s", p, again)
-}
-
-// arrive says that a stage is full, or free.
-func (w *warpgroup) arrive(guard, phase string, free bool) {
-	w.line("%smbarrier.arrive.shared.b64 %s, [%s+%d]", guard, w.reg(longs), phase, phaseOf(free))
-}
-
-func phaseOf(free bool) int {
-	if free {
-		return phasesStep / 2
-	}
-	return 0
 }
 
 // multiplyStages adds the products of all stages.
@@ -244,7 +177,7 @@ func (w *warpgroup) multiplyStages() {
 	y := w.descriptor(w.y.deep, w.op(words, "add.u32", s.stage, fmt.Sprint(wgmmaX)))
 	w.line("wgmma.fence.sync.aligned")
 	for i := range patternRow / stepBytes {
-		w.wgmma(always, w.descriptorAt(x, w.x.deep, i), w.descriptorAt(y, w.y.deep, i))
+		w.wgmma(always, w.descriptorAt(x, w.size, w.x.deep, i), w.descriptorAt(y, w.size, w.y.deep, i))
 	}
 	w.line("wgmma.commit_group.sync.aligned")
 	w.line("wgmma.wait_group.sync.aligned 1") // the stage before this one has been read
@@ -257,26 +190,6 @@ func (w *warpgroup) multiplyStages() {
 	w.line("@%s bra %s", w.op(predicates, "setp.lt.u32", at, w.depth), top)
 	w.line("wgmma.wait_group.sync.aligned 0")
 	w.mark(done)
-}
-
-// descriptor says where a matrix lies from an address on: see PTX about matrices
-// in shared memory in patterns of 128 bytes.
-func (w *warpgroup) descriptor(deep bool, at string) string {
-	const swizzled = 1 << 62
-	how := uint64(swizzled | patternLen>>4<<32 | 1<<16)
-	if !deep {
-		how = swizzled | patternLen>>4<<32 | farLen>>4<<16
-	}
-	return w.op(longs, "or.b64", w.op(longs, "cvt.u64.u32", w.op(words, "shr.u32", at, "4")), fmt.Sprint(how))
-}
-
-// descriptorAt is that of the i-th part of k in a stage.
-func (w *warpgroup) descriptorAt(d string, deep bool, i int) string {
-	step := stepBytes
-	if !deep {
-		step = stepBytes / w.size * patternRow
-	}
-	return w.op(longs, "add.u64", d, fmt.Sprint(i*step>>4))
 }
 
 // wgmma adds the product of 64 rows and all columns.

@@ -70,13 +70,18 @@ func testFaults(t *testing.T, target ptx.Target, faults []groupFault) {
 	one := *g.Y
 	one.Args = []*loop.Expr{loop.AddIndex(loop.MulIndex(g.Inner.Ref(), loop.SizeOf(g.Cols)), g.Col.Ref())}
 	g.Y = &one // every batch has the first one's
-	k := target.Shape().Tiled("product", g)
 	a.End = 2
+	tryFaults(t, target, target.Shape().Tiled("product", g), a, 2, faults)
+}
+
+// tryFaults runs a kernel, chunk tasks a block, as it is and with each of the faults.
+func tryFaults(t *testing.T, target ptx.Target, k *entry.Kernel, a *loop.Args, chunk int, faults []groupFault) {
+	t.Helper()
 	p, err := ptx.Write(target, []*entry.Kernel{k})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := flattest.Bind(k, a, 2, 1)
+	b, err := flattest.Bind(k, a, chunk, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

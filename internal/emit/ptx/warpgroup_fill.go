@@ -160,12 +160,6 @@ func (w *warpgroup) wideCopies(o groupOperand) func(s slot, stage, at string) {
 	}
 }
 
-// exchanged is where in a row of its pattern a piece of 16 bytes lies.
-func (w *warpgroup) exchanged(piece, row string) string {
-	other := w.op(words, "and.b32", w.op(words, "xor.b32", piece, row), "7")
-	return w.op(words, "shl.b32", other, "4")
-}
-
 // computeStages fills stages with elements one by one.
 func (w *warpgroup) computeStages(x, y func(s slot, stage, at string)) {
 	s, at := w.slot(1), w.op(words, "mov.u32", "0")

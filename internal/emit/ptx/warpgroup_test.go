@@ -143,14 +143,14 @@ func groupDevice(t *testing.T, target ptx.Target) (*launch.Device, *watched) {
 }
 
 // TestTrialByGroups: the graph by which a device is tried has products by groups,
-// with operands in both orders, unless they are turned off.
+// with operands in both orders, and an attention.
 func TestTrialByGroups(t *testing.T) {
 	d, w := groupDevice(t, groupTarget)
 	if err := suite.Trial(t.Context(), d, interp.New()); err != nil {
 		t.Error(err)
 	}
-	if w.groups != 2 || w.mapped[0] > 0 || w.mapped[1] < 4 {
-		t.Errorf("%d products by groups, %v operands without maps and with", w.groups, w.mapped)
+	if w.groups != 3 || w.mapped[0] > 0 || w.mapped[1] < 4 {
+		t.Errorf("%d kernels by groups, %v operands without maps and with", w.groups, w.mapped)
 	}
 }
 

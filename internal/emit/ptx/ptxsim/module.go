@@ -38,7 +38,7 @@ type Function struct {
 	unit    int            // bytes of the narrowest access to shared memory
 	loads   int            // instructions that remember where they were last
 	phased  bool           // has barriers of phases, or wgmma
-	sums    []int          // registers that wgmma adds to
+	sums    []int          // registers that wgmma adds to or reads
 }
 
 // Param is an argument of an entry point: Size bytes at Offset of the block of

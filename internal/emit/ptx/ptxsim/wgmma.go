@@ -26,6 +26,7 @@ type wgmmaOp struct {
 	wgmmaCall
 	group int   // how many groups have been closed since; open: -1
 	sums  []row // of the chain that it belongs to
+	held  []row // X, where registers hold it
 }
 
 // wgmmaState is that of a warp.
@@ -41,6 +42,7 @@ type wgmmaCode struct {
 	product       // of a warp's 16 rows with 8 columns
 	cols    int   // of Y
 	regs    []int // of the sums
+	regsX   []int // of X, if it has no descriptor
 	atX     int   // rows of descriptors
 	atY     int
 	turned  [2]bool // X and Y lie with rows and columns side by side, not k
@@ -83,7 +85,8 @@ func (d *decoder) wgmma(x *instruction) (run, error) {
 	return nil, fmt.Errorf("no way to run wgmma.%s", strings.Join(x.mods, "."))
 }
 
-// wgmmaProduct decodes mma_async.sync.aligned.SHAPE.D.X.Y of two descriptors.
+// wgmmaProduct decodes mma_async.sync.aligned.SHAPE.D.X.Y of two descriptors, or of
+// registers that hold X and one.
 func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 	if len(x.mods) != 7 {
 		return nil, errors.New("a shape and three types")
@@ -101,8 +104,12 @@ func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 	if mixed := x.mods[5] != x.mods[6]; mixed && d.since(8.4) != nil {
 		return nil, d.since(8.4)
 	}
+	held := half && len(x.args) > 1 && strings.HasPrefix(x.args[1], "{")
 	wanted, kind := 4, "b32"
-	if half {
+	switch {
+	case held: // which lies by k
+		wanted, kind = 7, "f32"
+	case half:
 		wanted, kind = 8, "f32"
 	}
 	if err := x.want(wanted); err != nil {
@@ -111,7 +118,12 @@ func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 	if c.regs, err = d.registersOf(x.args[0], kind, c.cols/2); err != nil {
 		return nil, err
 	}
-	if c.atX, err = d.register(x.args[1], "b64"); err != nil {
+	if held {
+		c.regsX, err = d.registersOf(x.args[1], "b32", 4)
+	} else {
+		c.atX, err = d.register(x.args[1], "b64")
+	}
+	if err != nil {
 		return nil, err
 	}
 	if c.atY, err = d.register(x.args[2], "b64"); err != nil {
@@ -124,13 +136,15 @@ func (d *decoder) wgmmaProduct(x *instruction, s *step) (run, error) {
 		if x.args[4] != "1" || x.args[5] != "1" {
 			return nil, errors.New("only operands as they are")
 		}
-		for i := range c.turned {
-			if c.turned[i] = x.args[6+i] == "1"; !c.turned[i] && x.args[6+i] != "0" {
+		turns := x.args[6:]
+		for i := range turns {
+			at := 2 - len(turns) + i
+			if c.turned[at] = turns[i] == "1"; !c.turned[at] && turns[i] != "0" {
 				return nil, errors.New("an operand is turned by 1, or not by 0")
 			}
 		}
 	}
-	for _, r := range c.regs {
+	for _, r := range slices.Concat(c.regs, c.regsX) {
 		if !slices.Contains(d.f.sums, r) {
 			d.f.sums = append(d.f.sums, r)
 		}
@@ -162,9 +176,12 @@ func (w *warp) commitProducts() {
 
 // beginProduct begins one.
 func (w *warp) beginProduct(c *wgmmaCode) {
-	op := wgmmaOp{wgmmaCode: c, wgmmaCall: wgmmaCall{source: c.s.source, x: w.rows[c.atX][0], y: w.rows[c.atY][0], add: w.preds[c.addWhen] != 0}, group: -1}
+	op := wgmmaOp{wgmmaCode: c, wgmmaCall: wgmmaCall{source: c.s.source, y: w.rows[c.atY][0], add: w.preds[c.addWhen] != 0}, group: -1}
+	if c.regsX == nil {
+		op.x = w.rows[c.atX][0]
+	}
 	for lane := range lanes {
-		if w.rows[c.atX][lane] != op.x || w.rows[c.atY][lane] != op.y || w.preds[c.addWhen]>>lane&1 != 0 != op.add {
+		if c.regsX == nil && w.rows[c.atX][lane] != op.x || w.rows[c.atY][lane] != op.y || w.preds[c.addWhen]>>lane&1 != 0 != op.add {
 			w.fail(c.s, lane, "threads of a warp have different operands")
 			return
 		}
@@ -175,6 +192,13 @@ func (w *warp) beginProduct(c *wgmmaCode) {
 	}
 	if op.sums = w.chain(c); op.sums == nil {
 		return
+	}
+	for _, at := range c.regsX {
+		if !w.isFenced(at) {
+			w.fail(c.s, 0, "registers of X were used, and no wgmma.fence has been since")
+			return
+		}
+		op.held = append(op.held, w.rows[at])
 	}
 	err := op.each(w, func(at, _, _, _ int) error { return w.b.shared.beginAsync(at, 16, w) })
 	if err != nil {
@@ -215,7 +239,7 @@ func (w *warp) chain(c *wgmmaCode) []row {
 	}
 	sums := make([]row, len(c.regs))
 	for i, at := range c.regs {
-		if w.wgmma.fenced == nil || w.wgmma.fenced[slices.Index(w.b.f.sums, at)] != w.rows[at] {
+		if !w.isFenced(at) {
 			w.fail(c.s, 0, "registers of sums were used, and no wgmma.fence has been since")
 			return nil
 		}
@@ -227,6 +251,11 @@ func (w *warp) chain(c *wgmmaCode) []row {
 	return sums
 }
 
+// isFenced tells whether a register is as it was at the last wgmma.fence.
+func (w *warp) isFenced(at int) bool {
+	return w.wgmma.fenced != nil && w.wgmma.fenced[slices.Index(w.b.f.sums, at)] == w.rows[at]
+}
+
 // awaitProducts does the products but those of the newest n groups.
 func (w *warp) awaitProducts(n int) {
 	var left []wgmmaOp
@@ -234,6 +263,11 @@ func (w *warp) awaitProducts(n int) {
 		if op.group < n {
 			left = append(left, op)
 			continue
+		}
+		for i, at := range op.regsX {
+			if w.rows[at] != op.held[i] {
+				w.fail(op.s, 0, "registers of X were written to before the product was waited for")
+			}
 		}
 		op.run(w)
 		_ = op.each(w, func(at, _, _, _ int) error { w.b.shared.endAsync(at, 16, w); return nil })

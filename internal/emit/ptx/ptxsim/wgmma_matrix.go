@@ -47,6 +47,9 @@ func (d descriptor) piece(n, k, size int, turned bool) int {
 func (op *wgmmaOp) each(w *warp, visit func(at, operand, n, k int) error) error {
 	size := op.bits / 8
 	for i, operand := range op.operands(w) {
+		if i == 0 && op.regsX != nil {
+			continue
+		}
 		d, err := decodeDescriptor(operand.descriptor, op.turned[i])
 		if err != nil {
 			return err
@@ -102,6 +105,11 @@ func (op *wgmmaOp) run(w *warp) {
 // numbers are the warp's rows of X and the columns of Y.
 func (op *wgmmaOp) numbers(w *warp) (x, y [][32]float64) {
 	x, y = make([][32]float64, 16), make([][32]float64, op.cols)
+	for i, held := range op.held { // rows lane/4, and 8 below, of 8 values of k, and of the next
+		for lane, v := range held {
+			op.a.values(uint32(v), x[lane/4+i%2*8][i/2*8+lane%4*2:])
+		}
+	}
 	to, elements := [2][][32]float64{x, y}, [2]element{op.a, op.b}
 	_ = op.each(w, func(at, i, n, k int) error { // nothing is amiss, or the product had not begun
 		var piece [16]float64
