@@ -39,7 +39,7 @@ var unitDefects = []Defect{
 	unitDefect("units-rows-see-all", "attend_values.go", `whole[r] = a.op(predicates, "setp.le.s32", behind, seen.to)`, `whole[r] = a.op(predicates, "setp.le.s32", at, seen.to)`),
 	unitDefect("units-queries-over-sums", "attend_values.go", `move("b32", len(a.sum)+n, q)`, `move("b32", n, q)`),
 	attendGroupDefect("attend-groups-not-fenced", "attend_groups.go", `	a.line("wgmma.fence.sync.aligned")
-	for k, q`, `	for k, q`),
+	add := never`, `	add := never`),
 	attendGroupDefect("attend-groups-freed-too-early", "attend_groups.go", `a.arrive("@"+first+" ", s.phase, true)`, `a.arrive("@"+first+" ", ready.phase, true)`),
 	attendGroupDefect("attend-groups-copies-not-waited-for", "attend_groups.go", `attendStages-2)`, `attendStages-1)`),
 	attendGroupDefect("attend-groups-copies-not-fenced", "attend_groups.go", `		a.line("fence.proxy.async.shared::cta")
