@@ -51,7 +51,7 @@ var unitDefects = []Defect{
 	attendGroupDefect("attend-groups-lines-of-the-first", "attend_groups.go", `fmt.Sprint(k/parts*farLen>>4)`, `fmt.Sprint(k/parts*0)`),
 	attendGroupDefect("attend-groups-values-by-keys", "attend_groups.go", `map[bool]int{false: 1}[deep]`, `map[bool]int{true: 1}[deep]`),
 	attendGroupDefect("attend-groups-scores-added", "attend_groups.go", `add := never`, `add := map[bool]string{true: always}[never != ""]`),
-	attendGroupDefect("attend-groups-whole-rows-as-before", "attend_values.go", `range load(n, grouped) {`, `range load(n, map[bool]string{true: to}[grouped != ""]) {`),
+	attendGroupDefect("attend-groups-whole-rows-as-before", "attend_values.go", `range load(n, grouped) {`, `range load(n, own) {`),
 	attendGroupDefect("attend-groups-half-of-the-keys", "attend_values.go", `row := a.op(words, "and.b32", a.lane, "15")`, `row := a.op(words, "and.b32", a.lane, "7")`),
 	unitDefect("units-weights-of-f16-in-order", "attend_weights.go", `range []int{0, 2, 1, 3}`, `range []int{0, 1, 2, 3}`),
 	unitDefect("units-values-of-f16-turned", "attend_weights.go", `range []string{low, high}`, `range []string{high, low}`),
