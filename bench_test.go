@@ -78,6 +78,8 @@ func BenchmarkOperators(b *testing.B) {
 	gates, hidden := NewVariable("gates", numbers(512, 64)).Tensor(), NewVariable("hidden", numbers(512, 128)).Tensor()
 	steps := Input("x", F32, N(64), N(16), N(64))
 	outputs, _, _ := LSTM(steps, gates, hidden, LSTMOptions{})
+	given := Input("hidden", F32, N(512), N(128)) // in training too it is another one in each run
+	trained, _, _ := LSTM(steps, gates, given, LSTMOptions{})
 	seed, step := inputs{"seed": Of([]int64{7})}, inputs{"seed": Of([]int64{7}), "x": numbers(8, 32, 32, 32)}
 	for _, c := range []struct {
 		name string
@@ -123,6 +125,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"gradient of maxpool", Grad(MaxPool(x, PoolOptions{Kernel: []int{2, 2}}).Sum(), x)[0], image},
 		{"gradient of maxpool that overlaps", Grad(MaxPool(x, PoolOptions{Kernel: []int{3, 3}, Stride: []int{2, 2}, Padding: []int{1, 1}}).Sum(), x)[0], image},
 		{"gradient of lstm", Grad(outputs.Square().Sum(), hidden)[0], inputs{"x": numbers(64, 16, 64)}},
+		{"gradient of lstm in training", Grad(trained.Square().Sum(), given)[0], inputs{"x": numbers(64, 16, 64), "hidden": numbers(512, 128)}},
 		{"gradient of cummax", Grad(rows.CumMax(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 		{"gradient of cumprod", Grad(rows.CumProd(1).Sum(), rows)[0], inputs{"x": numbers(512, 100)}},
 	} {

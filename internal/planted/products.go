@@ -108,6 +108,21 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
 	},
 	{
+		Name: "common-of-any-depth", File: "internal/device/cpu/gemm_common.go",
+		Old: "g.K, g.Cols, packLayout(g)", New: "g.Cols, packLayout(g)",
+		Package: "internal/device/cpu", Run: "TestCommonY", Needs: machineCode,
+	},
+	{
+		Name: "common-of-other-rows", File: "internal/device/cpu/gemm_common.go",
+		Old: "s.packedB == nil && b.row0 == 0 &&", New: "s.packedB == nil && b.row0 > 0 &&",
+		Package: "internal/device/cpu", Run: "TestCommonY", Needs: machineCode,
+	},
+	{
+		Name: "common-left-between-runs", File: "internal/device/cpu/gemm_bind.go",
+		Old: "	if s.commonB == nil {\n		s.packedB = nil", New: "	{\n		s.packedB = nil",
+		Package: "internal/device/cpu", Run: "TestCommonY", Needs: machineCode,
+	},
+	{
 		Name: "packed-weights-of-another-product", File: "internal/device/cpu/pack.go",
 		Old:     `fmt.Fprintf(&b, " %s", names[e.Var])`,
 		New:     `fmt.Fprintf(&b, " %s", names[nil])`,

@@ -160,6 +160,9 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look
 		}
 		seen.kernel(k, code)
 	}
+	if err := m.findCommon(); err != nil {
+		return nil, err
+	}
 	if err := c.slab.seal(); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 			kind.reads = x86.GemmPlaces
 		}
 	}
-	if s.tiles, err = kind.set(k.tile(r.module.device, size)); err != nil {
+	if s.tiles, err = kind.set(k.tile(r.module.device, size, r.common != nil)); err != nil {
 		return nil, err
 	}
 	s.gemmPlan = s.plan(size, r.workers, false)
@@ -45,9 +45,15 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB, s.foundB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
-	if s.packedB != nil {
+	if err := s.shares(r); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.commonB != nil:
+		s.gemmPlan = s.plan(s.gemmSize, r.workers, s.packedB == nil)
+	case s.packedB != nil:
 		s.lastB, s.fromB = weak.Make(s.packedB), fromB
-	} else {
+	default:
 		if y := k.constY; len(y.sources(r)) > 0 && y.changes { // to be packed when a run finds it the same
 			s.fromB = fromB
 		}
@@ -94,7 +100,9 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 
 // rest drops pointers: what is packed belongs to the weights.
 func (s *gemmStep) rest() {
-	s.packedB = nil
+	if s.commonB == nil {
+		s.packedB = nil
+	}
 	for i := range s.workers {
 		g := &s.workers[i].args
 		g.A, g.B, g.C, g.Ahead, g.Beside = nil, nil, nil, 0, 0
@@ -104,12 +112,12 @@ func (s *gemmStep) rest() {
 // tile is the tile for a product. Parts are as wide as the tile for what cannot be
 // split, by which they find the columns of that. What is packed once lies in the order in
 // which it is read: with AVX2 the processor fetches that ahead by itself.
-func (k *gemmKernel) tile(d *Device, size gemmSize) x86.GemmTile {
+func (k *gemmKernel) tile(d *Device, size gemmSize, common bool) x86.GemmTile {
 	kind := k.tiles
 	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(kind.isa, kind.format) && (!kind.format.Splits() || t.Vectors == oddTile(kind.format).Vectors) {
 		return t
 	}
-	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY) {
+	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY || common) {
 		return x86.GemmTiles(kind.isa, kind.format)[0]
 	}
 	return d.core.Tile(kind.isa, kind.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, k.format.Group())})
@@ -126,9 +134,9 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 	tiles := map[x86.GemmTile]bool{}
 	if fixedCols && fixedK || d.forced != (x86.GemmTile{}) {
 		for rows := low; rows <= min(high, low+few); rows++ {
-			tiles[k.tile(d, gemmSize{1, int(rows), cols, depth})] = true
+			tiles[k.tile(d, gemmSize{1, int(rows), cols, depth}, false)] = true
 		}
-		tiles[k.tile(d, gemmSize{1, int(high), cols, depth})] = true
+		tiles[k.tile(d, gemmSize{1, int(high), cols, depth}, false)] = true
 	} else {
 		for _, t := range x86.GemmTiles(k.tiles.isa, k.tiles.format) {
 			tiles[t] = true

@@ -24,6 +24,7 @@ type gemmStep struct {
 	lastB   weak.Pointer[jit.Memory]
 	foundB  []x86.Found // where it is split: see foundOf
 	fromB   []uint64    // numbers of the buffers that it was packed from, or is once they stay
+	commonB *jit.Memory // B that several products of the run have: packedB, but of the one that packs it
 	places  *places     // of a Y that is packed by tables
 	directB bool        // B is read where it lies, or each task packs what it needs
 	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
@@ -235,6 +236,11 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	}
 	if s.packedB != nil {
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil
+	}
+	if s.forAll(b) {
+		at := s.packed(kb, col0)
+		to := unsafe.Add(s.commonB.Pointer(), at)
+		return to, s.packCols(w.packY, b.batch0, y, kb, col0, col1, to, s.commonB.Len()-at)
 	}
 	i, missing := s.slot(w, t, b, kb)
 	to := unsafe.Add(w.b, i*s.slotBytes())

@@ -32,6 +32,8 @@ type module struct {
 	kernels    []kernel // of each kernel of the plan
 	each       []int    // the kernels that every run starts
 	early      int      // of these, those before the first that may write a variable in place
+	common     []int    // of these, which have a right operand in common: see findCommon
+	commons    int
 	recipes    []*keep.Recipe
 	holder     *keep.Holder // of what is kept with weights
 	slab       *slab
@@ -85,6 +87,8 @@ type binding struct {
 	ptrs    []unsafe.Pointer // by param; nil for scratch
 	workers int
 	status  []int64 // the kernel's words
+	step    int
+	common  *commonY // that the kernel's product has, or nil
 
 	scratchMem  *jit.Memory
 	scratchSize int // of one worker

@@ -34,6 +34,7 @@ type session struct {
 	words   []int64              // status words of all kernels
 	results []keep.Last[*buffer] // of module.recipes
 	using   []*buffer            // what the run has of them
+	commons []commonY            // right operands that its products have in common
 }
 
 // address is where a buffer lay. Two buffers may have the same place one after
@@ -95,6 +96,7 @@ func (m *module) newSession(env ir.Env, workers int) (s *session, err error) {
 		binding: binding{module: m, env: env, workers: workers},
 		sizes:   make([]int, n), mem: make([]place, n), last: make([]address, n), moved: make([]bool, n),
 		steps: make([]jit.Step, len(m.each)), bound: make([]boundKernel, len(m.each)), results: make([]keep.Last[*buffer], len(m.recipes)),
+		commons: make([]commonY, m.commons),
 	}
 	if s.layout, err = m.arena(env); err != nil {
 		return nil, err
@@ -129,6 +131,11 @@ func (s *session) held() int64 {
 	if s.arena != nil {
 		n = s.arena.Mapped()
 	}
+	for _, y := range s.commons {
+		if y.mem != nil {
+			n += y.mem.Mapped()
+		}
+	}
 	return int64(n + s.mapped())
 }
 
@@ -137,6 +144,11 @@ func (s *session) close() {
 	s.letGo()
 	if s.arena != nil {
 		_ = s.arena.Close()
+	}
+	for _, y := range s.commons {
+		if y.mem != nil {
+			_ = y.mem.Close()
+		}
 	}
 	s.binding.close()
 }
@@ -353,6 +365,10 @@ func (s *session) bindSteps() error {
 			}
 		}
 		s.kernel, s.params, s.ptrs, s.status = k, b.params, b.ptrs, b.status
+		s.step, s.binding.common = i, nil
+		if c := m.common[i]; c > 0 {
+			s.binding.common = &s.commons[c-1]
+		}
 		if mv, ok := s.steps[i].(mover); ok && mv.move(&s.binding, moved) {
 			continue
 		}

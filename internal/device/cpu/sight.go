@@ -57,7 +57,7 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		return p, false
 	}
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
-	tile := k.tile(s.c.device, size)
+	tile := k.tile(s.c.device, size, false)
 	set, err := k.tiles.set(tile)
 	if err != nil {
 		return p, false

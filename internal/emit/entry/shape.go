@@ -34,6 +34,8 @@ type Shape struct {
 	// Attend lists the tiles of an attention that instructions for matrices take,
 	// the best first; none: it goes by tiles or rows like elsewhere. nil: none does.
 	Attend func(a *template.Attention) []Tile
+	// UsualAttend is Attend in the same way as Usual is Product.
+	UsualAttend func(a *template.Attention) []Tile
 	// Strategy is the choice for the kernels that are made; zero: the heuristic's.
 	Strategy Strategy
 	// Unmapped has no kernel copy by maps.
@@ -67,6 +69,9 @@ func (s Shape) Kernel(name string, k *loop.Kernel) *Kernel {
 func (s Shape) Plain() Shape {
 	if s.Usual != nil {
 		s.Product = s.Usual
+	}
+	if s.UsualAttend != nil {
+		s.Attend = s.UsualAttend
 	}
 	return s
 }

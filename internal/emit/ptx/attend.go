@@ -30,6 +30,17 @@ const (
 // same bits, as a row is computed alone and blocks of keys count from the first of
 // its sequence.
 func (t Target) attends(a *template.Attention) []entry.Tile {
+	tiles := t.usualAttends(a)
+	if t.groupAttends(a) {
+		for i := range tiles {
+			tiles[i].Depth = patternRow / 2
+		}
+	}
+	return tiles
+}
+
+// usualAttends are those that no group of warps multiplies.
+func (t Target) usualAttends(a *template.Attention) []entry.Tile {
 	p := a.Bare()
 	d := p.Q.DType
 	if d != p.K.DType || d != p.V.DType || d != ir.F16 && d != ir.BF16 {
@@ -91,7 +102,7 @@ func (b *builder) Attend(r *flat.QueryRows) {
 	a.rows, a.items = b.kernel.Tile.Rows, b.kernel.Items
 	a.item = b.name(b.Item())
 	a.lane, a.warp = b.op(words, "and.b32", a.item, "31"), b.op(words, "shr.u32", a.item, "5")
-	if a.grouped = b.target.groupAttends(r.Attention); a.grouped {
+	if a.grouped = byGroups(b.kernel); a.grouped {
 		a.warp = b.op(words, "shfl.sync.idx.b32", a.warp, "0", "31", "0xffffffff") // the same for a warp, as the assembler sees
 		a.ring = b.newRing(attendStages, a.blockBytes())
 		a.near = b.op(words, "add.u32", a.phases, fmt.Sprint(attendStages*phasesStep))

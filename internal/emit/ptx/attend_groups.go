@@ -24,6 +24,9 @@ func (t Target) groupAttends(a *template.Attention) bool {
 	return t.SM >= 90 && a.Bare().Q.DType == ir.BF16 && whole(a.Width) && whole(a.VWidth)
 }
 
+// byGroups tells that groups of warps multiply the attention of a kernel.
+func byGroups(k *entry.Kernel) bool { return k.Attended != nil && k.Tile.Depth > 0 }
+
 // groupAttendBytes is the shared memory of a block: the ring, and behind it the
 // queries, then the results.
 func groupAttendBytes(k *entry.Kernel) int {

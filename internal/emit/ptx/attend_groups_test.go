@@ -76,6 +76,9 @@ func TestAttendsByGroupsWhere(t *testing.T) {
 		if got := strings.Contains(p.Source, "wgmma"); got != c.want || got != (c.target.Dynamic(k) > 0) || k.Attended == nil {
 			t.Errorf("%v, %v heads of %d: by groups %v, %d bytes", c.target, c.dtype, c.width, got, c.target.Dynamic(k))
 		}
+		if k := c.target.Shape().Plain().Attention("k", a); k.Attended == nil || c.target.Dynamic(k) > 0 {
+			t.Errorf("%v, %v heads of %d: by groups where that is turned off", c.target, c.dtype, c.width)
+		}
 	}
 }
 

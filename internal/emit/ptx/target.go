@@ -94,7 +94,7 @@ const (
 
 // Shape is what kernels for t look like.
 func (t Target) Shape() entry.Shape {
-	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Pack: entry.WideBytes, Product: t.product, Usual: t.usualProduct, Half: true, Attend: t.attends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Pack: entry.WideBytes, Product: t.product, Usual: t.usualProduct, Half: true, Attend: t.attends, UsualAttend: t.usualAttends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
 }
 
 // blocks is how many blocks an SM has to have room for at least. To have more

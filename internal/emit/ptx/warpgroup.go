@@ -78,7 +78,7 @@ func (t Target) Dynamic(k *entry.Kernel) int {
 	if f, ok := groupFormOf(k); ok {
 		return f.shared()
 	}
-	if k.Attended != nil && t.groupAttends(k.Attended.Attention) {
+	if byGroups(k) {
 		return groupAttendBytes(k)
 	}
 	return 0
