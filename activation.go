@@ -33,8 +33,14 @@ func (x Tensor) Sigmoid() Tensor {
 	return x.float("Sigmoid", func(x Tensor) Tensor {
 		// e^-|x| does not overflow, nor does its gradient.
 		e := x.negative().Exp()
-		return Where(x.Less(Scalar(0)), e, x.like(1)).Div(e.Add(Scalar(1)))
+		y := Where(x.Less(Scalar(0)), e, x.like(1)).Div(e.Add(Scalar(1)))
+		return withGradient(y, []Tensor{x}, sigmoidGradient)
 	})
+}
+
+// sigmoidGradient needs the result alone: what it is made of is not kept.
+func sigmoidGradient(_ []Tensor, y, dy Tensor) []Tensor {
+	return []Tensor{dy.Mul(y.Mul(Scalar(1).Sub(y)))}
 }
 
 // LogSigmoid is log(Sigmoid(x)).

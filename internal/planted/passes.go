@@ -396,4 +396,14 @@ var rewriteDefects = []Defect{
 		New:     "r := constant % g",
 		Package: "internal/loop", Run: "TestFold",
 	},
+	{
+		Name: "merged-around-a-kernel", File: "internal/schedule/merge.go",
+		Old: "case s.needsThird(h, g):", New: "case s.needsThird(h, g) && h == g:",
+		Package: "internal/schedule", Run: "TestMerge",
+	},
+	{
+		Name: "merged-with-other-places", File: "internal/schedule/merge.go",
+		Old: "case !s.samePlaces(h, g) || !s.samePlaces(g, h):", New: "case !s.samePlaces(h, g):",
+		Package: "internal/schedule", Run: "TestMerge",
+	},
 }

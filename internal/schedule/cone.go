@@ -84,6 +84,7 @@ func (s *partition) near(n *ir.Node) []*group {
 	for b := range s.buffers(n) {
 		all = append(all, s.readBy[b]...)
 	}
+	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.members) == 0 }) // merged with another
 	slices.SortFunc(all, func(a, b *group) int { return b.number - a.number })
 	return slices.Compact(all)
 }
@@ -127,16 +128,20 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 // cyclic tells whether n and g depend on one another through a third kernel,
 // so that they cannot be one.
 func (s *partition) cyclic(n *ir.Node, g *group) bool {
-	return s.through([]*ir.Node{n}, g, g.members[0], func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
-		s.through(g.members, g, n, func(r *ir.Node) bool { return r == n })
+	skip := []*group{g}
+	return s.through([]*ir.Node{n}, skip, g.members[0], func(r *ir.Node) bool { return s.group[r.ID] == g }) ||
+		s.through(g.members, skip, n, func(r *ir.Node) bool { return r == n })
 }
 
 // through tells whether some root that is found, the first of which is given, is
-// needed to compute start by way of a kernel besides skip. A kernel of low IDs may
+// needed to compute start by way of a kernel besides those to skip. A kernel of low IDs may
 // lead to high ones: one that it reads may have been joined by a node that comes
 // late, and a product's ends in one that may read what is in no kernel yet.
-func (s *partition) through(start []*ir.Node, skip *group, first *ir.Node, found func(root *ir.Node) bool) bool {
-	seen := map[*group]bool{skip: true}
+func (s *partition) through(start []*ir.Node, skip []*group, first *ir.Node, found func(root *ir.Node) bool) bool {
+	seen := map[*group]bool{}
+	for _, g := range skip {
+		seen[g] = true
+	}
 	alone := map[*ir.Node]bool{} // seen roots whose kernel is not known yet
 	var follow func(m *ir.Node, direct bool) bool
 	follow = func(m *ir.Node, direct bool) bool {

@@ -195,7 +195,7 @@ func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool, anchor 
 	for n := range set {
 		s.group[n.ID] = g
 	}
-	found := s.through(members, g, anchor, func(r *ir.Node) bool { return s.group[r.ID] == g })
+	found := s.through(members, []*group{g}, anchor, func(r *ir.Node) bool { return s.group[r.ID] == g })
 	for n := range set {
 		s.group[n.ID] = nil
 	}

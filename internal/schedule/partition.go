@@ -12,16 +12,17 @@ type partition struct {
 	users  [][]*ir.Node
 	out    []bool // by ID: is an output
 
-	origin []origin            // by ID
-	steady []bool              // by leaf
-	writes []bool              // by leaf: the graph assigns it
-	root   []bool              // by ID
-	kept   []keptFor           // by ID, of roots: why they are
-	group  []*group            // by ID, of roots
-	taken  []bool              // by ID: on the way from an anchor to what its kernel stores
-	groups []*group            // by first member
-	layout map[bufferKey][]int // the order of axes in memory, where it is not that of the shape
-	joins  map[*ir.Node]*join  // by anchor
+	origin   []origin            // by ID
+	steady   []bool              // by leaf
+	writes   []bool              // by leaf: the graph assigns it
+	root     []bool              // by ID
+	kept     []keptFor           // by ID, of roots: why they are
+	group    []*group            // by ID, of roots
+	taken    []bool              // by ID: on the way from an anchor to what its kernel stores
+	groups   []*group            // by first member
+	numbered int                 // of them so far
+	layout   map[bufferKey][]int // the order of axes in memory, where it is not that of the shape
+	joins    map[*ir.Node]*join  // by anchor
 
 	decided bool              // which groups are constant
 	refused map[refusal]Apart // nil: nobody asks
@@ -97,6 +98,9 @@ func (s *partition) makeGroups() {
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
 			s.spans(g)
+			if !g.rows && s.opt.on("fuse") {
+				s.mergeInto(g, n, near)
+			}
 			continue
 		}
 		g = &group{members: []*ir.Node{n}, full: n.Shape, ops: map[*ir.Node]bool{}, origin: s.origin[n.ID]}
@@ -110,7 +114,8 @@ func (s *partition) makeGroups() {
 }
 
 func (s *partition) add(g *group) {
-	g.number = len(s.groups)
+	g.number = s.numbered
+	s.numbered++
 	s.groups = append(s.groups, g)
 	for _, n := range g.members {
 		s.group[n.ID] = g
