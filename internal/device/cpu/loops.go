@@ -47,7 +47,7 @@ func newForm(k *loop.Kernel) form {
 
 // loops compiles a kernel of loops.
 func (c *compiler) loops(k *loop.Kernel) (kernel, error) {
-	k = loop.SplitRanges(loop.SplitRemainders(loop.TurnShort(loop.RowsFirst(loop.MoveBits(k)))))
+	k = loop.SplitRanges(loop.SplitRemainders(loop.TurnShort(loop.Across(loop.RowsFirst(loop.MoveBits(k))))))
 	lk := &loopKernel{work: k, slab: c.slab, plain: newForm(k)}
 	if c.machine {
 		err := c.emit(lk)

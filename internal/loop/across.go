@@ -1,0 +1,123 @@
+package loop
+
+const (
+	// pageBytes is how far apart elements come into the same few lines of a first cache.
+	pageBytes = 4096
+	// acrossLines are those that lanes may store to, side by side in such a cache.
+	acrossLines = 128
+	lineBytes   = 64
+)
+
+// Across gives the lanes of Vector loops that read down columns, whose rows lie a
+// multiple of a page apart, to the loop around them, which runs along the rows: lanes
+// then read elements side by side and store to lines of their own, which stay near
+// until they are full, where each element was a line pushed out by others. Images are
+// turned so that channels come last.
+func Across(k *Kernel) *Kernel {
+	return rebuilt(k, func(body []Stmt) ([]Stmt, bool) { return across(k, body) })
+}
+
+func across(k *Kernel, body []Stmt) (all []Stmt, found bool) {
+	for _, s := range body {
+		l, ok := s.(*Loop)
+		if !ok {
+			all = append(all, s)
+			continue
+		}
+		if inner := downColumns(k, l); inner != nil {
+			all, found = append(all, exchanged(l, inner)), true
+			continue
+		}
+		if blocks := acrossBlocks(k, l); blocks != nil {
+			all, found = append(all, blocks), true
+			continue
+		}
+		inside, more := across(k, l.Body)
+		all, found = append(all, &Loop{Var: l.Var, Lo: l.Lo, Hi: l.Hi, Range: l.Range, Body: inside}), found || more
+	}
+	return all, found
+}
+
+// exchanged is the two loops the other way around.
+func exchanged(rows, lanes *Loop) *Loop {
+	inner := &Loop{Var: rows.Var, Hi: rows.Hi, Range: Vector, Body: lanes.Body}
+	return &Loop{Var: lanes.Var, Hi: lanes.Hi, Range: Serial, Body: []Stmt{inner}}
+}
+
+// acrossBlocks is a Global loop of which some iterations at a time run along rows; nil if
+// none do.
+func acrossBlocks(k *Kernel, l *Loop) *Loop {
+	n, known := l.Hi.AsInt()
+	if l.Range != Global || l.Lo != nil || !known || len(l.Body) != 1 {
+		return nil
+	}
+	for _, size := range []int{64, 32, leastTurns} {
+		if n%size != 0 {
+			continue
+		}
+		block, row := &Var{Name: l.Var.Name + "b"}, &Var{Name: l.Var.Name}
+		place := AddIndex(MulIndex(block.Ref(), Int(size)), row.Ref())
+		rows := &Loop{Var: row, Hi: Int(size), Range: Serial, Body: withPlace(l.Body, l.Var, place, map[*Var]int{row: size})}
+		if lanes := downColumns(k, rows); lanes != nil {
+			return &Loop{Var: block, Hi: Int(n / size), Range: Global, Body: []Stmt{exchanged(rows, lanes)}}
+		}
+	}
+	return nil
+}
+
+// downColumns is the Vector loop in a Serial one whose lanes read down columns; nil if
+// it stays.
+func downColumns(k *Kernel, rows *Loop) *Loop {
+	if rows.Range != Serial || rows.Lo != nil || len(rows.Body) != 1 {
+		return nil
+	}
+	lanes, ok := rows.Body[0].(*Loop)
+	if !ok || lanes.Range != Vector || lanes.Lo != nil || !ownElements(rows) {
+		return nil
+	}
+	n, known := rows.Hi.AsInt()
+	if !known || n < leastTurns || n > acrossLines {
+		return nil
+	}
+	down := false
+	for _, s := range lanes.Body {
+		store, ok := s.(*Store)
+		if !ok || store.Valid != nil {
+			return nil
+		}
+		along, apart, known := strides(store.Index, lanes.Var, rows.Var)
+		if bytes := apart * k.Params[store.Param].DType.Size(); !known || along != 1 || bytes < lineBytes || bytes%pageBytes == 0 {
+			return nil
+		}
+		store.Value.Walk(func(e *Expr) {
+			if e.Kind != KindLoad || !e.Uses(lanes.Var) && !e.Uses(rows.Var) {
+				return
+			}
+			along, apart, sure := strides(e.Args[0], lanes.Var, rows.Var)
+			known = known && sure && apart == 1 && along*e.DType.Size() >= lineBytes
+			down = true
+		})
+		if !known {
+			return nil
+		}
+	}
+	if !down {
+		return nil
+	}
+	return lanes
+}
+
+// strides are how far an index goes with each of two variables.
+func strides(index *Expr, a, b *Var) (withA, withB int, known bool) {
+	rest, x, ok := Affine(index, a)
+	if !ok {
+		return 0, 0, false
+	}
+	_, y, ok := Affine(rest, b)
+	if !ok {
+		return 0, 0, false
+	}
+	withA, okA := x.AsInt()
+	withB, okB := y.AsInt()
+	return withA, withB, okA && okB
+}
