@@ -1,18 +1,18 @@
 package loop
 
 const (
-	// pageBytes is how far apart elements come into the same few lines of a first cache.
-	pageBytes = 4096
+	// pageBytes is how far apart elements come into the same lines of a first cache, of
+	// which it has pageWays.
+	pageBytes, pageWays = 4096, 8
 	// acrossLines are those that lanes may store to, side by side in such a cache.
 	acrossLines = 128
 	lineBytes   = 64
 )
 
-// Across gives the lanes of Vector loops that read down columns, whose rows lie a
-// multiple of a page apart, to the loop around them, which runs along the rows: lanes
+// Across gives the lanes of Vector loops that read down columns, whose rows push each
+// other out of a first cache, to the loop around them, which runs along the rows: lanes
 // then read elements side by side and store to lines of their own, which stay near
-// until they are full, where each element was a line pushed out by others. Images are
-// turned so that channels come last.
+// until they are full. So images are turned for channels to come last.
 func Across(k *Kernel) *Kernel {
 	return rebuilt(k, func(body []Stmt) ([]Stmt, bool) { return across(k, body) })
 }
@@ -80,6 +80,7 @@ func downColumns(k *Kernel, rows *Loop) *Loop {
 		return nil
 	}
 	down := false
+	columns, _ := lanes.Hi.AsInt()
 	for _, s := range lanes.Body {
 		store, ok := s.(*Store)
 		if !ok || store.Valid != nil {
@@ -94,7 +95,7 @@ func downColumns(k *Kernel, rows *Loop) *Loop {
 				return
 			}
 			along, apart, sure := strides(e.Args[0], lanes.Var, rows.Var)
-			known = known && sure && apart == 1 && along*e.DType.Size() >= lineBytes
+			known = known && sure && apart == 1 && crowded(columns, along*e.DType.Size())
 			down = true
 		})
 		if !known {
@@ -105,6 +106,12 @@ func downColumns(k *Kernel, rows *Loop) *Loop {
 		return nil
 	}
 	return lanes
+}
+
+// crowded tells whether so many lines, the same number of bytes apart, are more than a
+// first cache has for them.
+func crowded(lines, apart int) bool {
+	return apart > 0 && lines*min(apart&-apart, pageBytes) > pageWays*pageBytes
 }
 
 // strides are how far an index goes with each of two variables.

@@ -379,4 +379,14 @@ var runDefects = []Defect{
 		New:     "func (o *Owner) Watch() uint64 {\n",
 		Package: "internal/device/cpu", Run: "TestVariablesPacked", Needs: machineCode,
 	},
+	{
+		Name: "across-rows-that-overlap", File: "internal/loop/across.go",
+		Old: "lanes.Range != Vector || lanes.Lo != nil || !ownElements(rows) {", New: "lanes.Range != Vector || lanes.Lo != nil {",
+		Package: "internal/loop", Run: "TestAcrossText",
+	},
+	{
+		Name: "across-places-in-one-block", File: "internal/loop/across.go",
+		Old: "MulIndex(block.Ref(), Int(size)), row.Ref())", New: "MulIndex(block.Ref(), Int(0)), row.Ref())",
+		Package: "internal/loop", Run: "TestAcrossText",
+	},
 }
