@@ -114,6 +114,7 @@ func BenchmarkOperators(b *testing.B) {
 		{"tile", rows.Tile(1, 3), inputs{"x": numbers(512, 100)}},
 		{"pad", x.Pad([]int{0, 0, 1, 1}, []int{0, 0, 1, 1}, 0), image},
 		{"channels last", x.Permute(0, 2, 3, 1), image},
+		{"transposition", Input("x", F32, N(1024), N(1024)).Permute(1, 0), inputs{"x": numbers(1024, 1024)}},
 		{"join", Concat(0, rows, rows), inputs{"x": numbers(512, 100)}},
 		{"stack", Stack(2, rows, rows), inputs{"x": numbers(512, 100)}},
 		{"every second", x.Slice(Range{}, Range{}, Range{}, Range{Step: 2}).Square(), image},

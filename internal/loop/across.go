@@ -51,7 +51,7 @@ func acrossBlocks(k *Kernel, l *Loop) *Loop {
 	if l.Range != Global || l.Lo != nil || !known || len(l.Body) != 1 {
 		return nil
 	}
-	for _, size := range []int{64, 32, leastTurns} {
+	for _, size := range []int{64, 32, 16, pageWays} {
 		if n%size != 0 {
 			continue
 		}
@@ -76,7 +76,7 @@ func downColumns(k *Kernel, rows *Loop) *Loop {
 		return nil
 	}
 	n, known := rows.Hi.AsInt()
-	if !known || n < leastTurns || n > acrossLines {
+	if !known || n < pageWays || n > acrossLines {
 		return nil
 	}
 	down := false
@@ -87,7 +87,7 @@ func downColumns(k *Kernel, rows *Loop) *Loop {
 			return nil
 		}
 		along, apart, known := strides(store.Index, lanes.Var, rows.Var)
-		if bytes := apart * k.Params[store.Param].DType.Size(); !known || along != 1 || bytes < lineBytes || bytes%pageBytes == 0 {
+		if bytes := apart * k.Params[store.Param].DType.Size(); !known || along != 1 || bytes < lineBytes || crowded(n, bytes) {
 			return nil
 		}
 		store.Value.Walk(func(e *Expr) {

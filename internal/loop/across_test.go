@@ -47,6 +47,15 @@ func TestAcrossText(t *testing.T) {
 	}
 }
 `},
+		{"a matrix whose columns are crowded too", `for global r < 16 {
+	for vector c < 16 {
+		p1[r*1024 + c] = p0[c*1024 + r]
+	}
+}
+`, `for global rb < 2 {
+	for serial c < 16 {
+		for vector r < 8 {
+`},
 		{"two results", `for global r < 32 {
 	for serial s < 32 {
 		for vector c < 16 {
