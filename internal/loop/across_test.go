@@ -100,8 +100,8 @@ func TestAcrossText(t *testing.T) {
 `, ""},
 		{"rows that overlap", `for global r < 32 {
 	for serial s < 32 {
-		for vector c < 16 {
-			p1[r*512 + s*15 + c] = p0[c*1024 + r*32 + s]
+		for vector c < 19 {
+			p1[r*512 + s*16 + c] = p0[c*1024 + r*32 + s]
 		}
 	}
 }
