@@ -41,6 +41,8 @@ var unitDefects = []Defect{
 	attendGroupDefect("attend-groups-not-fenced", "attend_groups.go", `	a.line("wgmma.fence.sync.aligned")
 	add := never`, `	add := never`),
 	attendGroupDefect("attend-groups-freed-too-early", "attend_groups.go", `a.arrive("@"+first+" ", s.phase, true)`, `a.arrive("@"+first+" ", ready.phase, true)`),
+	attendGroupDefect("attend-groups-freed-by-the-first-lane", "attend_groups.go", `	a.line("bar.warp.sync 0xffffffff") // who frees the stage knows that all lanes have read it
+`, ""),
 	attendGroupDefect("attend-groups-copies-not-waited-for", "attend_groups.go", `attendStages-2)`, `attendStages-1)`),
 	attendGroupDefect("attend-groups-copies-not-fenced", "attend_groups.go", `		a.line("fence.proxy.async.shared::cta")
 `, ""),

@@ -83,6 +83,7 @@ func (a *attend) groupBlocks() {
 	brought()
 	a.line("wgmma.wait_group.sync.aligned 0")
 	a.addBlock(at, behind)
+	a.line("bar.warp.sync 0xffffffff") // who frees the stage knows that all lanes have read it
 	a.line("bra %s", free)
 	a.mark(idle)
 	bring()

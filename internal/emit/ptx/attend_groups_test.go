@@ -2,6 +2,7 @@ package ptx_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -91,6 +92,15 @@ func TestAttendsByGroupsSameBits(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAttendsByGroupsFreesInOrder: a stage whose infinite value some rows alone see is
+// freed when all lanes have read it one by one.
+func TestAttendsByGroupsFreesInOrder(t *testing.T) {
+	s := flattest.Attended{Batch: 1, Heads: 1, KVHeads: 1, Queries: 62, Keys: 320, Width: 64}
+	attended(t, groupTarget, ir.BF16, 128, s, ir.AttentionAttr{Scale: 0.3, Window: 300}, func(in [][]byte) {
+		binary.LittleEndian.PutUint16(in[2][2*10*64:], 0x7f80)
+	})
 }
 
 // groupAttendFaults are edits of an attention by groups of warps.

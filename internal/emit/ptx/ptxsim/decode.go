@@ -36,6 +36,18 @@ func (d *decoder) step(x *instruction) (step, error) {
 		s.flow = exits
 		err = x.want(0)
 	case "bar", "barrier":
+		if x.has("warp") { // orders what the lanes of a warp did
+			if len(x.args) != 1 || x.args[0] != "0xffffffff" {
+				return s, errors.New("only bar.warp.sync of all lanes")
+			}
+			at := &step{source: x}
+			s.run = func(w *warp, m uint32) {
+				if w.together(at, m) {
+					w.tick()
+				}
+			}
+			return s, nil
+		}
 		s.flow = waits
 		if x.guard != "" {
 			err = errors.New("a barrier under a condition")
