@@ -36,9 +36,9 @@ const (
 	fewSums, deepSums = 32, 16
 	// fewFactors is how many it has at a time.
 	fewFactors = 64
-	// fewTurns are taken together at most, and fewBytes read by those: what is on its
-	// way to all work-items has to fill the time that memory takes to answer.
-	fewTurns, fewBytes = 16, 192
+	// fewTurns are taken together at most: what is on its way to all work-items has to
+	// fill the time that memory takes to answer.
+	fewTurns = 16
 	// lineBytes of a row that a group reads side by side are worth while.
 	lineBytes = 32
 )
@@ -52,6 +52,7 @@ type few struct {
 	lanes int  // work-items that share a sum
 	items int  // of a group
 	cols  int  // of a work-item
+	ahead int  // bytes that are read together; 0: as many factors as there are registers for
 	// beside says that they lie side by side, if not deep.
 	beside bool
 }
@@ -70,7 +71,7 @@ func (s Shape) few(g *template.Gemm) (*few, bool) {
 		return nil, false
 	}
 	blocks := (int(rows) + fewRows - 1) / fewRows
-	f := &few{g: g, rows: (int(rows) + blocks - 1) / blocks}
+	f := &few{g: g, rows: (int(rows) + blocks - 1) / blocks, ahead: s.Ahead}
 	f.places(s)
 	if blocks > 1 && !s.idle(g) {
 		return nil, false

@@ -210,15 +210,25 @@ func (l *fewLoops) each(from, count *loop.Expr, n int) *loop.Loop {
 	return &loop.Loop{Var: v, Hi: count, Range: loop.Serial, Body: body}
 }
 
-// together is how many turns a work-item takes at a time.
+// together is how many turns a work-item takes at a time: as many as there are
+// registers for the factors of, beside sums, or bytes for, where compilers convert
+// factors when they multiply them.
 func (l *fewLoops) together() int {
 	most := fewTurns
-	if n, ok := l.longest(); ok {
-		most = min(most, n)
+	longest, known := l.longest()
+	if known {
+		most = min(most, longest)
 	}
-	bytes := l.step * (l.rows*l.read(l.g.X) + l.cols*l.read(l.g.Y))
+	words := max(1, l.ct.Size()/4)
+	each, limit := words*l.step*(l.rows+l.cols), fewFactors-words*l.rows*l.cols
+	switch {
+	case l.ahead > 0:
+		each, limit = l.step*(l.rows*l.read(l.g.X)+l.cols*l.read(l.g.Y)), l.ahead
+	case !known || longest > blockTurns(l.step): // totals and, of lengths that are not known, addresses take as many
+		limit = 0
+	}
 	n := 1
-	for 2*n <= most && 2*n*bytes <= fewBytes && l.part() == l.step {
+	for 2*n <= most && 2*n*each <= limit && l.part() == l.step {
 		n *= 2
 	}
 	return n

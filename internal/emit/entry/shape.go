@@ -23,6 +23,10 @@ type Shape struct {
 	// Pack is how many bytes a work-item loads and stores at once, where lanes side
 	// by side allow it; 0: each element by itself.
 	Pack int
+	// Ahead is how many bytes a work-item has on their way at once in a product of few
+	// rows, where a compiler keeps them as they are until they are multiplied; 0: so
+	// many as become factors that registers hold.
+	Ahead int
 	// Product makes the entry point of a product, with the tile that is usual if
 	// none is given; nil: it is loops like all else.
 	Product func(name string, g *template.Gemm, t Tile) *Kernel

@@ -84,6 +84,9 @@ const (
 	// ownWords is what a thread may keep of its 255 registers, leaving as many
 	// for what it computes.
 	ownWords = 100
+	// aheadBytes are on their way to a thread in a product of few rows: with more the
+	// registers of 16 blocks an SM would not do.
+	aheadBytes = 192
 	// flatItems is the threads of a block whose iterations have nothing in common.
 	flatItems = 128
 	// mostItems is the threads of a block that such a kernel may be launched with;
@@ -94,7 +97,7 @@ const (
 
 // Shape is what kernels for t look like.
 func (t Target) Shape() entry.Shape {
-	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Pack: entry.WideBytes, Product: t.product, Usual: t.usualProduct, Half: true, Attend: t.attends, UsualAttend: t.usualAttends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
+	return entry.Shape{Items: groupItems, Near: nearBytes, Shared: sharedBytes, Own: ownWords, Flat: flatItems, Pack: entry.WideBytes, Ahead: aheadBytes, Product: t.product, Usual: t.usualProduct, Half: true, Attend: t.attends, UsualAttend: t.usualAttends, Tiles: entry.GroupTiles(groupItems, sharedBytes/8)}
 }
 
 // blocks is how many blocks an SM has to have room for at least. To have more
