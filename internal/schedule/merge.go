@@ -8,6 +8,10 @@ import (
 	"github.com/sinterml/sinter/internal/ir"
 )
 
+// mostMerged is how many results merged kernels have: each is a buffer that is written,
+// of which emitters take no more than some 64.
+const mostMerged = 32
+
 // mergeInto makes the groups one that n, which has joined g, reads too: the gates of
 // a recurrent net are found apart, and become one kernel with the cell that needs
 // them all.
@@ -38,7 +42,7 @@ func (s *partition) apartGroups(h, g *group) Apart {
 		return ApartWeights
 	case slices.ContainsFunc(h.members, func(m *ir.Node) bool { return m.Attr.Region != g.members[0].Attr.Region }):
 		return ApartRegion
-	case !g.fits(h.ops):
+	case !g.fits(h.ops) || len(g.members)+len(h.members) > mostMerged:
 		return ApartLarge
 	case !s.samePlaces(h, g) || !s.samePlaces(g, h):
 		return ApartOtherPlaces
