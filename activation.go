@@ -28,7 +28,8 @@ func (x Tensor) ELU(alpha float64) Tensor {
 	})
 }
 
-// Sigmoid is 1/(1 + e^-x).
+// Sigmoid is y = 1/(1 + e^-x). Its gradient is y*(1-y), as in PyTorch: 0 where y is
+// rounded to 1, in F32 for x above 17.
 func (x Tensor) Sigmoid() Tensor {
 	return x.float("Sigmoid", func(x Tensor) Tensor {
 		// e^-|x| does not overflow, nor does its gradient.
