@@ -110,14 +110,14 @@ func newConstY(g *template.Gemm, form string) *constY {
 }
 
 // sources are the buffers that Y is made of; none if one is computed by another kernel of
-// this run.
+// this run, or again by one of the constant kernels that run together.
 func (y *constY) sources(r *binding) (from []*buffer) {
 	if y == nil {
 		return nil
 	}
 	for _, param := range y.loads {
 		buf := r.module.plan.Buffers[r.kernel.Args[param]]
-		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer {
+		if buf.Kind != schedule.LeafBuffer && buf.Kind != schedule.ConstantBuffer || r.params[param] == nil {
 			return nil
 		}
 		from = append(from, r.params[param])
