@@ -7,6 +7,9 @@ const (
 	// acrossLines are those that lanes may store to, side by side in such a cache.
 	acrossLines = 128
 	lineBytes   = 64
+	// acrossBlock is the most elements of a block of rows that is one iteration of a
+	// Global loop: of longer ones columns are, so that workers can share them.
+	acrossBlock = 1 << 16
 )
 
 // Across gives the lanes of Vector loops that read down columns, whose rows push each
@@ -59,7 +62,12 @@ func acrossBlocks(k *Kernel, l *Loop) *Loop {
 		place := AddIndex(MulIndex(block.Ref(), Int(size)), row.Ref())
 		rows := &Loop{Var: row, Hi: Int(size), Range: Serial, Body: withPlace(l.Body, l.Var, place, map[*Var]int{row: size})}
 		if lanes := downColumns(k, rows); lanes != nil {
-			return &Loop{Var: block, Hi: Int(n / size), Range: Global, Body: []Stmt{exchanged(rows, lanes)}}
+			columns := exchanged(rows, lanes)
+			blocks := &Loop{Var: block, Hi: Int(n / size), Range: Global, Body: []Stmt{columns}}
+			if long, _ := lanes.Hi.AsInt(); long*size > acrossBlock {
+				return Flatten(blocks, columns)
+			}
+			return blocks
 		}
 	}
 	return nil

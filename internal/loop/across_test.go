@@ -157,3 +157,22 @@ func acrossResults(t *testing.T, k *loop.Kernel) []byte {
 	}
 	return bytes.Join(buffers[1:], nil)
 }
+
+// TestAcrossLong: where columns are long, workers share them as well as blocks of rows.
+func TestAcrossLong(t *testing.T) {
+	k, err := loop.Parse(`kernel "k"
+param p0 f32[3200000] read
+param p1 f32[3200000] write
+for global r < 64 {
+	for vector c < 50000 {
+		p1[r*50000 + c] = p0[c*64 + r]
+	}
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := loop.Across(k).String(); !strings.Contains(text, "< 50000") || strings.Contains(text, "serial") {
+		t.Errorf("columns are not shared:\n%s", text)
+	}
+}

@@ -118,6 +118,11 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestCommonY", Needs: machineCode,
 	},
 	{
+		Name: "common-at-any-price", File: "internal/device/cpu/session.go",
+		Old: "full && s.dropCommons() {", New: "full && s.dropCommons() && s == nil {",
+		Package: "internal/device/cpu", Run: "TestCommonYLimit", Needs: machineCode,
+	},
+	{
 		Name: "common-left-between-runs", File: "internal/device/cpu/gemm_bind.go",
 		Old: "	if s.commonB == nil {\n		s.packedB = nil", New: "	{\n		s.packedB = nil",
 		Package: "internal/device/cpu", Run: "TestCommonY", Needs: machineCode,

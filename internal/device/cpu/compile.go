@@ -163,6 +163,7 @@ func (d *Device) build(plan *schedule.Plan, machine bool, o device.Options, look
 	if err := m.findCommon(); err != nil {
 		return nil, err
 	}
+	seen.shared(m)
 	if err := c.slab.seal(); err != nil {
 		return nil, err
 	}

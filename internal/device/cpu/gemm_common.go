@@ -18,14 +18,16 @@ const (
 	commonProducts = 3
 	// commonRows are the most of a product for which it takes long to pack.
 	commonRows = 256
-	// commonBytes is the most that a session keeps of one, from run to run.
-	commonBytes = 16 << 20
+	// commonBytes is the most that a session keeps of one, from run to run: a larger one
+	// comes from memory each time, packed or not.
+	commonBytes = 4 << 20
 )
 
 // commonY is a right operand of several products, as a session has it.
 type commonY struct {
 	mem   *jit.Memory // nil: not yet
 	first int         // the step that packs it
+	full  bool        // there is no room for it: each packs what it needs
 }
 
 // findCommon finds the right operands that products have in common: for each step
@@ -79,7 +81,7 @@ func commonKey(code kernel, k *schedule.Kernel, written map[int]int) string {
 // shares has the step pack B for others, or read what another has packed.
 func (s *gemmStep) shares(r *binding) error {
 	y := r.common
-	if y == nil || s.rows > commonRows || s.packedLen() > commonBytes {
+	if y == nil || y.full || s.rows > commonRows || s.packedLen() > commonBytes {
 		return nil
 	}
 	if y.mem == nil {
@@ -94,6 +96,20 @@ func (s *gemmStep) shares(r *binding) error {
 		s.packedB = y.mem
 	}
 	return nil
+}
+
+// dropCommons gives back what products have in common, from now on, and tells whether
+// there was any.
+func (s *session) dropCommons() (had bool) {
+	for i := range s.commons {
+		y := &s.commons[i]
+		if y.mem != nil {
+			_ = y.mem.Close()
+		}
+		had = had || !y.full
+		*y = commonY{full: true}
+	}
+	return had
 }
 
 // forAll tells that a block of B is packed for other products too: that of the first

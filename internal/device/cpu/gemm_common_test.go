@@ -124,3 +124,52 @@ func TestCommonY(t *testing.T) {
 		t.Error("few of them have")
 	}
 }
+
+// TestCommonYLimit: a run that memory is too scarce for what products have in common
+// packs as if they had nothing.
+func TestCommonYLimit(t *testing.T) {
+	g, err := ir.Parse(`graph
+	leaf 0 input "x" f32[8 1024]
+	leaf 1 input "w" f32[1024 1024]
+	%x = input leaf=0 : f32[8 1024]
+	%w = input leaf=1 : f32[1024 1024]
+	%p = matmul %x %w : f32[8 1024]
+	%q = matmul %p %w : f32[8 1024]
+	%r = matmul %q %w : f32[8 1024]
+	return %r
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range machines(t) {
+		if d.isa == Generic || d.isa == NEON {
+			continue
+		}
+		m, err := d.CompileGraph(context.Background(), g, device.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &device.Bound{Module: m, Outputs: []device.Buffer{makeBuffer(make([]byte, 8*1024*4), nil)}}
+		for _, n := range []int{8 * 1024 * 4, 1024 * 1024 * 4} {
+			b.Leaves = append(b.Leaves, makeBuffer(make([]byte, n), nil))
+		}
+		temps, err := m.(*module).RunBytes(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range []int64{3 << 20, 4<<20 + 90<<10, 16 << 20} { // no room for it, none beside it, some
+			d.SetMemoryLimit(d.alloc.Stats().Live + temps + more)
+			event, err := d.Submit(context.Background(), b)
+			if err == nil {
+				err = event.Wait(context.Background())
+			}
+			if err != nil {
+				t.Errorf("%v, %d bytes: %v", d.isa, more, err)
+			}
+		}
+		d.SetMemoryLimit(0)
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

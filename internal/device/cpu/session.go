@@ -345,12 +345,18 @@ func (s *session) compare() {
 
 // bind has each step work on the memory of this run.
 func (s *session) bind() error {
-	return s.settle(func(again bool) error {
+	steps := func(again bool) error {
 		if again {
 			clear(s.steps)
 		}
 		return s.bindSteps()
-	})
+	}
+	err := s.settle(steps)
+	if _, full := errors.AsType[*device.OutOfMemoryError](err); full && s.dropCommons() {
+		clear(s.steps) // no operand in common is needed
+		err = s.settle(steps)
+	}
+	return err
 }
 
 func (s *session) bindSteps() error {

@@ -21,6 +21,7 @@ type sight struct {
 	of     []int          // by kernel of the plan
 	before int            // kernels that were generic
 	all    []kernel       // of the plan
+	common map[int]bool   // kernels whose right operand others have too
 }
 
 func newSight(c *compiler, o device.Options, look *inspect.Compilation) *sight {
@@ -57,7 +58,7 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		return p, false
 	}
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
-	tile := k.tile(s.c.device, size, false)
+	tile := k.tile(s.c.device, size, s.common[n])
 	set, err := k.tiles.set(tile)
 	if err != nil {
 		return p, false
@@ -86,6 +87,17 @@ func loopsText(k *schedule.Kernel, code kernel) string {
 		text += "\n" + lk.large.work.String()
 	}
 	return text
+}
+
+// shared notes the products of a module that have a right operand in common.
+func (s *sight) shared(m *module) {
+	if s == nil {
+		return
+	}
+	s.common = map[int]bool{}
+	for i, c := range m.common {
+		s.common[m.each[i]] = c > 0
+	}
 }
 
 // end hands over what was seen.
