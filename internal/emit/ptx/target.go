@@ -84,8 +84,8 @@ const (
 	// ownWords is what a thread may keep of its 255 registers, leaving as many
 	// for what it computes.
 	ownWords = 100
-	// aheadBytes are on their way to a thread in a product of few rows: with more the
-	// registers of 16 blocks an SM would not do.
+	// aheadBytes are on their way to a thread in a product of few rows, which takes some
+	// 70 registers then: seven blocks an SM, and 170 KB on their way.
 	aheadBytes = 192
 	// flatItems is the threads of a block whose iterations have nothing in common.
 	flatItems = 128
