@@ -54,6 +54,9 @@ func acrossBlocks(k *Kernel, l *Loop) *Loop {
 	if l.Range != Global || l.Lo != nil || !known || len(l.Body) != 1 {
 		return nil
 	}
+	if inner, ok := l.Body[0].(*Loop); !ok || inner.Range != Vector { // most kernels: nothing is copied for them
+		return nil
+	}
 	for _, size := range []int{64, 32, 16, pageWays} {
 		if n%size != 0 {
 			continue

@@ -15,7 +15,7 @@ const mostMerged = 32
 // mergeInto makes the groups one that n, which has joined g, reads too: the gates of
 // a recurrent net are found apart, and become one kernel with the cell that needs
 // them all.
-func (s *partition) mergeInto(g *group, n *ir.Node, near []*group) *group {
+func (s *partition) mergeInto(g *group, n *ir.Node, near []*group) {
 	for _, h := range near {
 		if h == g || len(h.members) == 0 || !s.reads(n, h) {
 			continue
@@ -26,7 +26,6 @@ func (s *partition) mergeInto(g *group, n *ir.Node, near []*group) *group {
 		}
 		g = s.merge(h, g)
 	}
-	return g
 }
 
 // apartGroups tells why two groups without reductions cannot be one; 0: they can.
