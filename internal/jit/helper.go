@@ -24,6 +24,11 @@ var endOfWork run
 func (h *helper) start(r *run, worker int) {
 	h.worker = worker
 	h.job.Store(r)
+	h.rouse()
+}
+
+// rouse wakes h if it is parked.
+func (h *helper) rouse() {
 	if h.parked.CompareAndSwap(true, false) {
 		h.wake <- struct{}{}
 	}
@@ -56,9 +61,21 @@ func (h *helper) loop() {
 // await returns the next job: it spins for a while and then parks. It is nil if
 // none came and the helper is to end.
 func (h *helper) await(spin time.Duration, linger *time.Timer) *run {
-	if spinUntil(spin, func() bool { return h.job.Load() != nil }) {
-		return h.job.Swap(nil)
+	spinUntil(spin, func() bool { return h.job.Load() != nil })
+	for {
+		if r := h.job.Swap(nil); r != nil {
+			return r
+		}
+		if !h.park(linger) {
+			return nil
+		}
 	}
+}
+
+// park sleeps until there may be a job. There is none where start had given the
+// one before while the helper still spun, and looked at parked only after that
+// was done and the helper idle again. It is false if the helper is to end.
+func (h *helper) park(linger *time.Timer) bool {
 	// Swap is a full barrier also where an emulator lets a load pass an atomic
 	// store: then a job that comes right now would be seen by neither side.
 	h.parked.Swap(true)
@@ -66,7 +83,7 @@ func (h *helper) await(spin time.Duration, linger *time.Timer) *run {
 		if !h.parked.CompareAndSwap(true, false) {
 			<-h.wake
 		}
-		return h.job.Swap(nil)
+		return true
 	}
 	linger.Reset(h.pool.linger())
 	select {
@@ -74,11 +91,11 @@ func (h *helper) await(spin time.Duration, linger *time.Timer) *run {
 		linger.Stop()
 	case <-linger.C:
 		if h.pool.retire(h) {
-			return nil
+			return false
 		}
 		<-h.wake // start is on its way
 	}
-	return h.job.Swap(nil)
+	return true
 }
 
 // spinUntil burns the processor until ready or until limit is over, and says

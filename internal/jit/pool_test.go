@@ -319,6 +319,51 @@ func TestHelpersEnd(t *testing.T) {
 	}
 }
 
+// A goroutine that is held up within start rouses a helper which has done that
+// job since, and is idle and parked: it must not take it for the end.
+func TestRousedWithoutAJob(t *testing.T) {
+	withProcs(t, 2)
+	p := &Pool{Spin: -1}
+	defer p.Close()
+	together := func() {
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		var here atomic.Int32
+		err := p.Run(ctx, 2, 2, func(int, int) error {
+			for here.Add(1); here.Load() < 2; runtime.Gosched() {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("two tasks at once: %v", err)
+		}
+	}
+	idle := func() *helper {
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+			p.mu.Lock()
+			if len(p.idle) > 0 && p.idle[0].parked.Load() {
+				defer p.mu.Unlock()
+				return p.idle[0]
+			}
+			p.mu.Unlock()
+		}
+		t.Fatal("the helper did not become idle")
+		return nil
+	}
+	for range 20 {
+		together()
+		h := idle()
+		h.rouse()
+		if again := idle(); again != h {
+			t.Fatal("another helper")
+		}
+	}
+	together()
+}
+
 func TestTooManyTasks(t *testing.T) {
 	withProcs(t, 2)
 	var p Pool

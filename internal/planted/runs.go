@@ -15,6 +15,12 @@ var runDefects = []Defect{
 		Package: "internal/jit", Run: "TestRun|TestStress",
 	},
 	{
+		Name: "roused-without-a-job-is-the-end", File: "internal/jit/helper.go",
+		Old:     "if !h.park(linger) {",
+		New:     "if !h.park(linger) || h.job.Load() == nil {",
+		Package: "internal/jit", Run: "TestRousedWithoutAJob",
+	},
+	{
 		Name: "share-without-its-last-task", File: "internal/jit/share.go",
 		Old:     "begin, end := w*tasks/all, (w+1)*tasks/all",
 		New:     "begin, end := tasks/all*w, tasks/all*(w+1)",
