@@ -30,9 +30,6 @@ var intOps = map[flat.Op]string{
 	flat.DivS: "div.s", flat.DivU: "div.u", flat.RemS: "rem.s", flat.RemU: "rem.u",
 }
 
-// unsigned is what a division is of numbers without a sign.
-var unsigned = map[flat.Op]flat.Op{flat.DivS: flat.DivU, flat.DivU: flat.DivU, flat.RemS: flat.RemU, flat.RemU: flat.RemU}
-
 var shifts = map[flat.Op]string{flat.Shl: "shl.b", flat.ShrS: "shr.s", flat.ShrU: "shr.u"}
 
 var logicOps = map[flat.Op]string{flat.And: "and.", flat.Or: "or.", flat.Xor: "xor."}
@@ -49,12 +46,16 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 	switch {
 	case logicOps[op] != "":
 		return b.logic(op, to, args, names)
+	case to == flat.F32 && op == flat.Div && !b.calls():
+		return b.value(to, b.inlineQuotient(names[0], names[1]))
+	case to == flat.F32 && op == flat.Sqrt && !b.calls():
+		return b.value(to, b.inlineRoot(names[0]))
 	case from.IsFloat() && floatOps[op] != "":
 		return result(floatOps[op] + "." + plainKind[from])
 	case wholeOps[op] != "":
 		return result("cvt." + wholeOps[op] + "." + plainKind[to] + "." + plainKind[from])
-	case unsigned[op] != flat.NoOp && to == flat.I64 && !b.values[args[1].ID].known && !isSingle(b.kernel):
-		return b.value(to, b.divide(op, names[0], names[1]))
+	case unsigned[op] != flat.NoOp && to == flat.I64:
+		return b.divide(op, args[0], args[1])
 	case op == flat.Add && to == flat.I64 && from == flat.I64:
 		return b.sum(result(intOps[op]+width), args[0], args[1])
 	case intOps[op] != "":
@@ -80,24 +81,6 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 		return result("selp." + selectKind(to))
 	}
 	return b.convert(op, to, from, names)
-}
-
-// divide is a quotient or remainder of 64 bits, of which a GPU has none: the
-// assembler calls a function of some hundred instructions, each of which waits for
-// the one before. Indices have 32 bits nearly always, and then an eighth will do. A
-// large product of f32 has no registers for both.
-func (b *builder) divide(op flat.Op, x, y string) string {
-	to := b.reg(longs)
-	long, done := b.label(), b.label()
-	high := b.op(longs, "shr.u64", b.op(longs, "or.b64", x, y), "32")
-	b.line("@%s bra %s", b.op(predicates, "setp.ne.u64", high, "0"), long)
-	short := b.op(words, intOps[unsigned[op]]+"32", b.op(words, "cvt.u32.u64", x), b.op(words, "cvt.u32.u64", y))
-	b.line("cvt.u64.u32 %s, %s", to, short)
-	b.line("bra %s", done)
-	b.mark(long)
-	b.line("%s64 %s, %s, %s", intOps[op], to, x, y)
-	b.mark(done)
-	return to
 }
 
 // selectKind: constants of floats need the type of floats.

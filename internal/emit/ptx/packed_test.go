@@ -210,15 +210,22 @@ func TestDivisions(t *testing.T) {
 }
 
 // TestDivisionsAreShort: no quotient of 64 bits is computed before it is known that
-// one of 32 will not do.
+// one of 32 will not do, and none by a function where groups of warps multiply.
 func TestDivisionsAreShort(t *testing.T) {
-	g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), ir.BF16, flattest.Sizes{Batch: 2, Rows: 5, Cols: 512, K: 512}, false)
-	p, err := ptx.Write(groupTarget, []*entry.Kernel{groupTarget.Shape().Tiled("k", g)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, long := strings.Count(p.Source, "div.u32"), strings.Count(p.Source, "div.u64")
-	if short == 0 || short != long {
-		t.Errorf("%d quotients of 32 bits, %d of 64", short, long)
+	for _, target := range []ptx.Target{targets[1], groupTarget} {
+		g, _ := flattest.Gemm(rand.New(rand.NewPCG(1, 0)), ir.BF16, flattest.Sizes{Batch: 2, Rows: 5, Cols: 512, K: 512}, false)
+		k := target.Shape().Tiled("k", g)
+		p, err := ptx.Write(target, []*entry.Kernel{k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, long := strings.Count(p.Source, "div.u32"), strings.Count(p.Source, "div.u64")
+		want := short
+		if target.Dynamic(k) > 0 {
+			want = 0
+		}
+		if short == 0 || long != want {
+			t.Errorf("%v: %d quotients of 32 bits, %d of 64", target, short, long)
+		}
 	}
 }

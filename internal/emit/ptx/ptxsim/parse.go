@@ -3,6 +3,7 @@ package ptxsim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -322,9 +323,28 @@ func (p *parser) finish() error {
 		}
 		p.f.code = append(p.f.code, s)
 	}
+	if err := p.overlaps(); err != nil {
+		return err
+	}
 	// A function may end without ret.
 	p.f.code = append(p.f.code, step{flow: exits, guard: -1, source: &instruction{name: "ret", text: "}", line: p.line}})
 	p.m.functions[p.f.Name] = p.f
 	p.f, p.in = nil, false
+	return nil
+}
+
+// overlaps refuses what drivers call a function for, beside products by groups of
+// warps: with it in their kernel each product waits for the one before.
+func (p *parser) overlaps() error {
+	multiplies := func(x instruction) bool { return x.name == "wgmma" }
+	if !slices.ContainsFunc(p.body, multiplies) {
+		return nil
+	}
+	for _, x := range p.body {
+		switch op := x.name + "." + strings.Join(x.mods, "."); op {
+		case "div.u64", "div.s64", "rem.u64", "rem.s64", "div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32":
+			return fmt.Errorf("line %d %q: a call of a function, which has wgmma wait", x.line, x.text)
+		}
+	}
 	return nil
 }
