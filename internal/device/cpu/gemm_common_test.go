@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/sinterml/sinter/internal/device"
@@ -128,6 +129,7 @@ func TestCommonY(t *testing.T) {
 // TestCommonYLimit: a run that memory is too scarce for what products have in common
 // packs as if they had nothing.
 func TestCommonYLimit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each worker has memory of its own
 	g, err := ir.Parse(`graph
 	leaf 0 input "x" f32[8 1024]
 	leaf 1 input "w" f32[1024 1024]
