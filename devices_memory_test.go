@@ -61,6 +61,7 @@ func TestRunsMakeRoom(t *testing.T) {
 		List: func() ([]device.Properties, error) { return []device.Properties{{Description: t.Name()}}, nil },
 		Open: func(int) (device.Device, error) { return launch.New(toy.Backend(0), toy.Options()) },
 	})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each worker has memory of its own
 	const n, size = 64, 4 * 64 * 64
 	for _, name := range []string{"cpu", "limited"} {
 		d, err := sinter.OpenWith(name, sinter.DeviceOptions{MemoryLimit: 5*size + size/2, Unchecked: true})

@@ -45,12 +45,24 @@ var epilogueDefects = []Defect{
 	epilogueDefect("epilogue-lines-left-out", "internal/emit/ptx/warpgroup_finish.go", `lines := wgmmaItems / across`, `lines := wgmmaItems/across + 1`),
 	{Name: "forms-copied-beyond-the-stage", File: "internal/emit/ptx/warpgroup.go", Old: `(deep || f.cols%128 == 0) &&`, New: `(deep || !deep) &&`, Package: "internal/emit/ptx", Run: "TestGroup"},
 	{Name: "panels-by-a-power-of-two", File: "internal/emit/flat/product.go", Old: `if n&(n-1) != 0 {`, New: `if n < 0 {`, Package: "internal/emit/ptx", Run: "TestGroup"},
-	{Name: "division-by-the-dividend", File: "internal/emit/ptx/op.go", Old: `b.op(longs, "or.b64", x, y), "32")`, New: `x, "32")`, Package: "internal/emit/ptx", Run: "TestDivisions"},
-	{Name: "division-with-a-sign", File: "internal/emit/ptx/op.go", Old: `flat.DivS: flat.DivU,`, New: `flat.DivS: flat.DivS,`, Package: "internal/emit/ptx", Run: "TestDivisions"},
+	{Name: "division-by-the-dividend", File: "internal/emit/ptx/divide.go", Old: `b.op(longs, "or.b64", x, y), "32")`, New: `x, "32")`, Package: "internal/emit/ptx", Run: "TestDivisions"},
+	{Name: "division-with-a-sign", File: "internal/emit/ptx/divide.go", Old: `flat.DivS: flat.DivU,`, New: `flat.DivS: flat.DivS,`, Package: "internal/emit/ptx", Run: "TestDivisions"},
+	inlineDefect("division-short-of-the-quotient", "divide.go", `by-left <= 1<<(n-1)`, `by-left <= 1<<n`, "TestReciprocal"),
+	inlineDefect("division-without-its-highest-bit", "divide.go", `bits.Div64(1<<n-by, 0, by)`, `bits.Div64(1<<(n-1), 0, by)`, "TestReciprocal"),
+	inlineDefect("division-by-less-than-0", "divide.go", `if below && op == flat.DivS {`, `if below && op == flat.RemS {`, "TestDivideBy"),
+	inlineDefect("inline-quotient-of-0", "inline.go", `b.op(doubles, "abs.f64", q), double(0))`, `b.op(doubles, "abs.f64", q), double(-1))`, "TestInlineRounding"),
+	inlineDefect("inline-quotient-off-by-its-rest", "inline.go", `b.op(doubles, "fma.rn.f64", less, q, n), better, q)`, `b.op(doubles, "fma.rn.f64", less, q, n), double(0), q)`, "TestInlineRounding"),
+	inlineDefect("inline-root-off-by-its-rest", "inline.go", `b.op(doubles, "neg.f64", g), g, n), h, g)`, `b.op(doubles, "neg.f64", g), g, n), double(0), g)`, "TestInlineRounding"),
+	inlineDefect("groups-call-functions", "inline.go", `return b.target.Dynamic(b.kernel) == 0 }`, `return b.kernel != nil }`, "TestGroupLayers"),
+	{Name: "interpreter-takes-calls-beside-wgmma", File: "internal/emit/ptx/ptxsim/parse.go", Old: `if !slices.ContainsFunc(p.body, multiplies) {`, New: `if slices.ContainsFunc(p.body, multiplies) {`, Package: "internal/emit/ptx/ptxsim", Run: "TestRefuses"},
 	{Name: "batches-out-of-order", File: "embed/split.go", Old: `c.one(ctx, b, &done[i]); err != nil {
 				cancel(err)`, New: `c.one(ctx, b, &done[len(done)-1-i]); err != nil {
 				cancel(err)`, Package: "embed", Run: "TestBatches"},
 	{Name: "batches-one-by-one", File: "embed/split.go", Old: `c.ahead > 1 &&`, New: `c.ahead > 2 &&`, Package: "embed", Run: "TestBatches"},
+}
+
+func inlineDefect(name, file, before, after, run string) Defect {
+	return Defect{Name: name, File: "internal/emit/ptx/" + file, Old: before, New: after, Package: "internal/emit/ptx", Run: run}
 }
 
 func epilogueDefect(name, file, before, after string) Defect {

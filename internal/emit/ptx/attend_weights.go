@@ -219,9 +219,6 @@ func (a *attend) exp2(x string) string { return a.op(singles, "ex2.approx.ftz.f3
 
 // notBelow is x, or least where that is more; NaN stays.
 func (a *attend) notBelow(x string, least float64) string {
-	if a.target.SM >= 80 {
-		return a.op(singles, "max.NaN.f32", x, constant(least))
-	}
 	return a.op(singles, "selp.f32", constant(least), x, a.op(predicates, "setp.lt.f32", x, constant(least)))
 }
 
