@@ -28,7 +28,7 @@ var unitDefects = []Defect{
 	unitDefect("units-head-of-queries-for-keys", "attend_fill.go", `head := a.op(longs, "mad.lo.u64", a.register(a.KVHead), p.head, p.origin)`, `head := a.op(longs, "mad.lo.u64", a.register(a.Head(a.From)), p.head, p.origin)`),
 	unitDefect("units-sums-not-scaled", "attend_weights.go", `append(a.sum[:len(a.sum):len(a.sum)], a.total)`, `append(a.sum[:0:0], a.total)`),
 	unitDefect("units-greatest-of-a-lane", "attend_weights.go", `[]string{"1", "2"} { // the lanes of a row`, `[]string{"1"} { // the lanes of a row`),
-	unitDefect("units-nan-weighs-nothing", "attend_weights.go", `a.op(singles, "ex2.approx.ftz.f32", x)`, `a.op(singles, "ex2.approx.ftz.f32", a.op(singles, "min.f32", x, constant(0)))`),
+	unitDefect("units-nan-weighs-nothing", "attend_weights.go", `a.op(singles, "max.NaN.f32", x,`, `a.op(singles, "max.f32", x,`),
 	unitDefect("units-nothing-seen", "attend_weights.go", `safe := a.op(singles, "selp.f32", constant(0), a.peak[r], none)`, `safe := a.op(singles, "selp.f32", a.peak[r], a.peak[r], none)`),
 	unitDefect("units-far-scores", "attend_weights.go", `const farBase = 0x1p16`, `const farBase = 0x1p126`),
 	unitDefect("units-far-sums-not-scaled", "attend_weights.go", `a.op(singles, "sub.rn.f32", old.score, now.score)`, `constant(0)`),

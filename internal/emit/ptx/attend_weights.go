@@ -6,6 +6,7 @@ import (
 
 	"github.com/sinterml/sinter/internal/emit/flat"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/loop"
 )
 
 // constant is a number in an instruction, double one of 64 bits.
@@ -13,9 +14,10 @@ func constant(v float64) string { return fmt.Sprintf("0f%08X", math.Float32bits(
 
 func double(v float64) string { return fmt.Sprintf("0d%016X", math.Float64bits(v)) }
 
-// factors finds what scores are multiplied by in exponents of 2.
+// factors finds what scores are multiplied by in exponents of 2: a quarter of
+// that, so that what is finite stays so, and exp2 multiplies by 4.
 func (a *attend) factors() {
-	f := math.Log2E
+	f := math.Log2E / 4
 	// The factor of an ordinary scale is part of that.
 	a.plain = a.Mask == nil && a.Attr.SoftCap == 0 && a.Attr.Scale >= 0x1p-40 && a.Attr.Scale <= 0x1p40
 	if a.plain {
@@ -213,12 +215,28 @@ func (a *attend) across(x, apart string) string {
 	return a.op(singles, "shfl.sync.bfly.b32", x, apart, "31", "0xffffffff")
 }
 
-// exp2 is 2^x for x not above 0, within 2 ulp, which is far less than weights are
-// rounded by. Of 0 it is 1, below 2^-126 it is 0.
-func (a *attend) exp2(x string) string { return a.op(singles, "ex2.approx.ftz.f32", x) }
+// exp2 is 2^(4x) for x not above 0, by loop.expandExp2's polynomial. Below 2^-126
+// it is 0, as the power of 2 beside the polynomial is.
+func (a *attend) exp2(x string) string {
+	const bias = 127
+	y := a.notBelow(x, -bias/4.)
+	const magic = 0x1.8p23
+	t := a.op(singles, "fma.rn.f32", y, constant(4), constant(magic+bias))
+	n := a.op(singles, "sub.rn.f32", constant(magic+bias), t)
+	r := a.op(singles, "fma.rn.f32", y, constant(4), n)
+	p := constant(loop.Exp2Near[len(loop.Exp2Near)-1])
+	for i := len(loop.Exp2Near) - 2; i >= 0; i-- {
+		p = a.op(singles, "fma.rn.f32", p, r, constant(loop.Exp2Near[i]))
+	}
+	power := a.op(words, "shl.b32", t, "23")
+	return a.op(singles, "mul.rn.f32", p, a.op(singles, "mov.b32", power))
+}
 
 // notBelow is x, or least where that is more; NaN stays.
 func (a *attend) notBelow(x string, least float64) string {
+	if a.target.SM >= 80 {
+		return a.op(singles, "max.NaN.f32", x, constant(least))
+	}
 	return a.op(singles, "selp.f32", constant(least), x, a.op(predicates, "setp.lt.f32", x, constant(least)))
 }
 

@@ -125,13 +125,6 @@ var one32 = map[string]func(uint64) uint64{
 	"abs.f32":     func(x uint64) uint64 { return x &^ (1 << 31) },
 	"sqrt.rn.f32": func(x uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(x))))) },
 	"rcp.rn.f32":  func(x uint64) uint64 { return bits32(1 / f32(x)) },
-	"ex2.approx.ftz.f32": func(x uint64) uint64 {
-		y := bits32(float32(math.Exp2(float64(f32(x)))))
-		if y < 1<<23 {
-			y = 0
-		}
-		return y
-	},
 	// These have 20 bits, and look at as many.
 	"rcp.approx.ftz.f64":   func(x uint64) uint64 { return bits64(1/math.Float64frombits(x>>32<<32)) >> 32 << 32 },
 	"rsqrt.approx.ftz.f64": func(x uint64) uint64 { return bits64(1/math.Sqrt(math.Float64frombits(x>>32<<32))) >> 32 << 32 },
