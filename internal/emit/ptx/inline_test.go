@@ -64,6 +64,38 @@ func computeEach(t *testing.T, x, y []uint64, body func(b *builder, x, y string)
 	return got
 }
 
+// hardQuotient is two numbers whose quotient is next to the middle of two: an odd m of
+// 25 bits times b is 2^25 times a, but for a few units.
+func hardQuotient(rng *rand.Rand) (a, b float32) {
+	for {
+		y, rest := uint64(1<<23+2*rng.IntN(1<<22)+1), uint64(2*rng.IntN(16)-15) // also from below
+		inverse := y // by Newton's iteration, which doubles the bits that are right
+		for range 5 {
+			inverse *= 2 - y*inverse
+		}
+		m := rest * inverse % (1 << 25)
+		if m >= 1<<24 {
+			return float32((m*y - rest) >> 25), float32(y)
+		}
+	}
+}
+
+// hardRoot is a number whose root is next to the middle of two: the square of an odd m
+// of 25 bits is 2^26 times it, but for a few units.
+func hardRoot(rng *rand.Rand) float32 {
+	for {
+		rest, m := uint64(1+8*rng.IntN(64)), uint64(1)
+		for n := 3; n < 26; n++ { // one more bit of a root of rest modulo 2^26
+			if (m*m-rest)>>n&1 != 0 {
+				m += 1 << (n - 1)
+			}
+		}
+		if m %= 1 << 25; m >= 1<<24 {
+			return float32(m * m >> 26)
+		}
+	}
+}
+
 // TestInlineRounding compares quotients and roots with the nearest numbers: of drawn
 // bits, and around products that end in the middle of two numbers.
 func TestInlineRounding(t *testing.T) {
@@ -76,12 +108,10 @@ func TestInlineRounding(t *testing.T) {
 		switch {
 		case i < len(special)*len(special):
 			a, b = special[i/len(special)], special[i%len(special)]
-		case i%3 == 0: // near the middle of two quotients
-			b = float32(1<<23 + rng.IntN(1<<23))
-			a = float32(float64(b) * (1 + 0x1p-24 + float64(rng.IntN(1<<23))*0x1p-23))
-		case i%3 == 1: // or of two roots
-			r := 1 + 0x1p-24 + float64(rng.IntN(1<<23))*0x1p-23
-			a = float32(r * r)
+		case i%3 == 0:
+			a, b = hardQuotient(rng)
+		case i%3 == 1:
+			a = hardRoot(rng)
 		}
 		if i%7 == 0 { // results below 2^-126
 			a *= 0x1p-120
