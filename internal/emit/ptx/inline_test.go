@@ -69,7 +69,7 @@ func computeEach(t *testing.T, x, y []uint64, body func(b *builder, x, y string)
 func hardQuotient(rng *rand.Rand) (a, b float32) {
 	for {
 		y, rest := uint64(1<<23+2*rng.IntN(1<<22)+1), uint64(2*rng.IntN(16)-15) // also from below
-		inverse := y // by Newton's iteration, which doubles the bits that are right
+		inverse := y                                                            // by Newton's iteration, which doubles the bits that are right
 		for range 5 {
 			inverse *= 2 - y*inverse
 		}
@@ -84,14 +84,14 @@ func hardQuotient(rng *rand.Rand) (a, b float32) {
 // of 25 bits is 2^26 times it, but for a few units.
 func hardRoot(rng *rand.Rand) float32 {
 	for {
-		rest, m := uint64(1+8*rng.IntN(64)), uint64(1)
+		rest, m := uint64(1+8*(rng.IntN(64)-32)), uint64(1)
 		for n := 3; n < 26; n++ { // one more bit of a root of rest modulo 2^26
 			if (m*m-rest)>>n&1 != 0 {
 				m += 1 << (n - 1)
 			}
 		}
 		if m %= 1 << 25; m >= 1<<24 {
-			return float32(m * m >> 26)
+			return float32((m*m - rest) >> 26)
 		}
 	}
 }
