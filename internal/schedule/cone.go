@@ -12,7 +12,7 @@ import (
 // become a root.
 func (s *partition) forget(from int) {
 	if s.cones == nil {
-		s.cones, s.reach = make([][]*ir.Node, len(s.g.Nodes)), make([]map[*ir.Node]bool, len(s.g.Nodes))
+		s.cones, s.reach = make([][]*ir.Node, len(s.g.Nodes)), make([][]*ir.Node, len(s.g.Nodes))
 	}
 	clear(s.cones[from:])
 	clear(s.reach[from:])
@@ -30,14 +30,13 @@ func (s *partition) cone(n *ir.Node) []*ir.Node {
 		return c
 	}
 	roots := []*ir.Node{}
-	seen := map[*ir.Node]bool{}
+	s.seen.empty(len(s.g.Nodes))
 	var walk func(m *ir.Node)
 	walk = func(m *ir.Node) {
 		for _, in := range m.In {
-			if seen[in] {
+			if !s.seen.add(in) {
 				continue
 			}
-			seen[in] = true
 			if s.root[in.ID] {
 				roots = append(roots, in)
 			} else {
@@ -57,14 +56,9 @@ func (s *partition) touches(n *ir.Node, g *group) bool {
 		return true
 	}
 	mine := s.buffers(n)
-	for _, m := range g.members {
-		for b := range s.buffers(m) {
-			if mine[b] {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.members, func(m *ir.Node) bool {
+		return slices.ContainsFunc(s.buffers(m), func(b *ir.Node) bool { return slices.Contains(mine, b) })
+	})
 }
 
 // near is the groups that n touches, and some with an anchor, the last first; where
@@ -81,7 +75,7 @@ func (s *partition) near(n *ir.Node) []*group {
 			all = append(all, g)
 		}
 	}
-	for b := range s.buffers(n) {
+	for _, b := range s.buffers(n) {
 		all = append(all, s.readBy[b]...)
 	}
 	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.members) == 0 }) // merged with another
@@ -91,29 +85,28 @@ func (s *partition) near(n *ir.Node) []*group {
 
 // noteBuffers adds g, which n has joined, to those that read what n reads.
 func (s *partition) noteBuffers(n *ir.Node, g *group) {
-	for b := range s.buffers(n) {
+	for _, b := range s.buffers(n) {
 		s.readBy[b] = append(s.readBy[b], g)
 	}
 }
 
-// buffers is the set of buffers of full size that n reads through inlined
+// buffers is the buffers of full size that n reads through inlined
 // nodes; small operands such as a bias are worth no common kernel.
-func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
-	if set := s.reach[n.ID]; set != nil {
-		return set
+func (s *partition) buffers(n *ir.Node) []*ir.Node {
+	if all := s.reach[n.ID]; all != nil {
+		return all
 	}
-	set := map[*ir.Node]bool{}
-	seen := map[*ir.Node]bool{}
+	all := []*ir.Node{}
+	s.seen.empty(len(s.g.Nodes))
 	var walk func(m *ir.Node)
 	walk = func(m *ir.Node) {
 		for _, in := range m.In {
-			if seen[in] {
+			if !s.seen.add(in) {
 				continue
 			}
-			seen[in] = true
 			if s.isBuffer(in) {
 				if in.Shape.Equal(m.Shape) || m.Op.Class() == ir.ClassReduce || m.Op == ir.Reshape {
-					set[in] = true
+					all = append(all, in)
 				}
 			} else if in.Op != ir.Expand {
 				walk(in)
@@ -121,8 +114,8 @@ func (s *partition) buffers(n *ir.Node) map[*ir.Node]bool {
 		}
 	}
 	walk(n)
-	s.reach[n.ID] = set
-	return set
+	s.reach[n.ID] = all
+	return all
 }
 
 // cyclic tells whether n and g depend on one another through a third kernel,
@@ -138,11 +131,11 @@ func (s *partition) cyclic(n *ir.Node, g *group) bool {
 // lead to high ones: one that it reads may have been joined by a node that comes
 // late, and a product's ends in one that may read what is in no kernel yet.
 func (s *partition) through(start []*ir.Node, skip []*group, first *ir.Node, found func(root *ir.Node) bool) bool {
-	seen := map[*group]bool{}
+	s.searches++
 	for _, g := range skip {
-		seen[g] = true
+		g.searched = s.searches
 	}
-	alone := map[*ir.Node]bool{} // seen roots whose kernel is not known yet
+	s.alone.empty(len(s.g.Nodes)) // seen roots whose kernel is not known yet
 	var follow func(m *ir.Node, direct bool) bool
 	follow = func(m *ir.Node, direct bool) bool {
 		for _, r := range s.cone(m) {
@@ -152,18 +145,17 @@ func (s *partition) through(start []*ir.Node, skip []*group, first *ir.Node, fou
 			if s.leadsTo(r.ID) < first.ID {
 				continue
 			}
-			members := []*ir.Node{r}
-			switch h := s.group[r.ID]; {
-			case h == nil && !alone[r]:
-				alone[r] = true
-			case h == nil || seen[h]:
-				continue
-			default:
-				seen[h] = true
-				members = h.members
-			}
-			if slices.ContainsFunc(members, func(x *ir.Node) bool { return follow(x, false) }) {
-				return true
+			h := s.group[r.ID]
+			switch {
+			case h == nil && s.alone.add(r):
+				if follow(r, false) {
+					return true
+				}
+			case h != nil && h.searched != s.searches:
+				h.searched = s.searches
+				if slices.ContainsFunc(h.members, func(x *ir.Node) bool { return follow(x, false) }) {
+					return true
+				}
 			}
 		}
 		return false

@@ -205,13 +205,13 @@ func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool, anchor 
 // comesBack tells whether what is in the set, up to t, needs a node outside of
 // it that is computed from one in it: so a softmax needs the maximum of its row.
 func (s *partition) comesBack(set map[*ir.Node]bool, anchor, t *ir.Node) bool {
-	below := map[*ir.Node]bool{} // computed from the anchor
+	s.seen.empty(len(s.g.Nodes)) // computed from the anchor
 	for _, n := range s.g.Nodes[anchor.ID : t.ID+1] {
 		for _, x := range n.In {
-			if !below[x] && x != anchor {
+			if !s.seen.has(x) && x != anchor {
 				continue
 			}
-			below[n] = true
+			s.seen.add(n)
 			if set[n] && !set[x] {
 				return true
 			}

@@ -8,8 +8,9 @@ import (
 
 // group is the roots that one kernel computes.
 type group struct {
-	number  int        // in partition.groups
-	members []*ir.Node // operands first
+	number   int        // in partition.groups
+	searched int        // the last of partition.searches that came by
+	members  []*ir.Node // operands first
 	// A group around a reduction has rows: every member has shape full, or
 	// full with axes reduced to 1.
 	rows bool
@@ -22,7 +23,7 @@ type group struct {
 	// last member is what it ends in, those between are kept on the way, and the
 	// anchor itself stays in registers, unless it is kept too.
 	anchor *ir.Node
-	ops    map[*ir.Node]bool // that the kernel does, those inlined into members included
+	ops    []*ir.Node        // that the kernel does, those inlined into members included
 	spine  map[*ir.Node]bool // nodes from the anchor to the last member
 	keeps  bool              // the anchor itself
 
@@ -70,8 +71,7 @@ func (s *partition) apartFromRows(n *ir.Node, g *group) Apart {
 	case s.cyclic(n, g):
 		return ApartCycle
 	}
-	more := map[*ir.Node]bool{}
-	if s.operations(n, more); !g.fits(more) {
+	if !s.fits(g, s.operations(n)) {
 		return ApartLarge
 	}
 	return 0
@@ -84,30 +84,42 @@ func (g *group) before(n *ir.Node) bool {
 	return region != 0 && slices.ContainsFunc(g.members, func(m *ir.Node) bool { return m.Attr.Region != region })
 }
 
-// operations adds what computing n takes, as far as it is not in memory, to a
-// set.
-func (s *partition) operations(n *ir.Node, set map[*ir.Node]bool) {
-	set[n] = true
-	for _, in := range n.In {
-		if !set[in] && !s.isBuffer(in) && in.Op.Class() != ir.ClassLeaf {
-			s.operations(in, set)
+// operations is what computing n takes, as far as it is not in memory.
+func (s *partition) operations(n *ir.Node) []*ir.Node {
+	var all []*ir.Node
+	s.seen.empty(len(s.g.Nodes))
+	var walk func(n *ir.Node)
+	walk = func(n *ir.Node) {
+		s.seen.add(n)
+		all = append(all, n)
+		for _, in := range n.In {
+			if !s.seen.has(in) && !s.isBuffer(in) && in.Op.Class() != ir.ClassLeaf {
+				walk(in)
+			}
 		}
 	}
+	walk(n)
+	return all
 }
 
 // fits tells whether a kernel that does more operations too stays within what
 // registers and time allow.
-func (g *group) fits(more map[*ir.Node]bool) bool {
-	count := len(g.ops)
-	for m := range more {
-		if !g.ops[m] {
-			count++
-		}
-		if count > 2*maxInlined {
-			return false
+func (s *partition) fits(g *group, more []*ir.Node) bool {
+	return len(g.ops)+len(s.without(more, g)) <= 2*maxInlined
+}
+
+// without is those operations that g does not do yet.
+func (s *partition) without(more []*ir.Node, g *group) (others []*ir.Node) {
+	s.seen.empty(len(s.g.Nodes))
+	for _, n := range g.ops {
+		s.seen.add(n)
+	}
+	for _, n := range more {
+		if !s.seen.has(n) {
+			others = append(others, n)
 		}
 	}
-	return true
+	return others
 }
 
 // foldable tells whether op is a reduction that can share its rows.
@@ -181,9 +193,9 @@ func elementwise(n *ir.Node) bool { return n.Op.Pointwise() || n.Op == ir.Assign
 // joinPointwise finds a group of elementwise roots, among those near n, with n's
 // loops.
 func (s *partition) joinPointwise(n *ir.Node, near []*group) *group {
-	more := map[*ir.Node]bool{}
+	var more []*ir.Node
 	if elementwise(n) {
-		s.operations(n, more)
+		more = s.operations(n)
 	}
 	for _, g := range near {
 		if g.anchor != nil || g.rows {
@@ -200,7 +212,7 @@ func (s *partition) joinPointwise(n *ir.Node, near []*group) *group {
 
 // apartFromPointwise tells why n, which takes more operations, cannot share the
 // loops of g, that have no reduction; 0: it can.
-func (s *partition) apartFromPointwise(n *ir.Node, g *group, more map[*ir.Node]bool) Apart {
+func (s *partition) apartFromPointwise(n *ir.Node, g *group, more []*ir.Node) Apart {
 	switch {
 	case !s.opt.on("fuse"):
 		return ApartFuse
@@ -214,7 +226,7 @@ func (s *partition) apartFromPointwise(n *ir.Node, g *group, more map[*ir.Node]b
 		return ApartRegion
 	case !g.full.Equal(n.Shape):
 		return ApartLoops
-	case !g.fits(more):
+	case !s.fits(g, more):
 		return ApartLarge
 	case !s.samePlace(n, g):
 		return ApartOtherPlaces

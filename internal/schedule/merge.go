@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/sinterml/sinter/internal/ir"
@@ -41,7 +40,7 @@ func (s *partition) apartGroups(h, g *group) Apart {
 		return ApartWeights
 	case slices.ContainsFunc(h.members, func(m *ir.Node) bool { return m.Attr.Region != g.members[0].Attr.Region }):
 		return ApartRegion
-	case !g.fits(h.ops) || len(g.members)+len(h.members) > mostMerged:
+	case !s.fits(g, h.ops) || len(g.members)+len(h.members) > mostMerged:
 		return ApartLarge
 	case !s.samePlaces(h, g) || !s.samePlaces(g, h):
 		return ApartOtherPlaces
@@ -71,13 +70,13 @@ func (s *partition) merge(h, g *group) *group {
 	}
 	for _, m := range g.members {
 		s.group[m.ID] = h
-		for b := range s.buffers(m) {
+		for _, b := range s.buffers(m) {
 			s.readBy[b] = append(s.readBy[b], h)
 		}
 	}
 	h.members = append(h.members, g.members...)
 	slices.SortFunc(h.members, func(a, b *ir.Node) int { return cmp.Compare(a.ID, b.ID) })
-	maps.Copy(h.ops, g.ops)
+	h.ops = append(h.ops, s.without(g.ops, h)...)
 	h.origin = mix(h.origin, g.origin)
 	g.members = nil // near leaves it out
 	s.groups = slices.DeleteFunc(s.groups, func(x *group) bool { return x == g })

@@ -29,10 +29,13 @@ type partition struct {
 
 	// What cone and buffers found, by ID; see forget.
 	cones  [][]*ir.Node
-	reach  []map[*ir.Node]bool
+	reach  [][]*ir.Node
 	readBy map[*ir.Node][]*group // by buffer: groups without an anchor that read it
 	// The highest ID, by ID, in any kernel with a member up to that; or itself.
 	highest []int
+
+	seen, alone marks // of the search that is under way
+	searches    int   // by way of other kernels, so far
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
@@ -94,7 +97,7 @@ func (s *partition) makeGroups() {
 		if g != nil {
 			g.members = append(g.members, n)
 			s.noteBuffers(n, g)
-			s.operations(n, g.ops)
+			g.ops = append(g.ops, s.without(s.operations(n), g)...)
 			g.origin = mix(g.origin, s.origin[n.ID])
 			s.group[n.ID] = g
 			s.spans(g)
@@ -103,8 +106,7 @@ func (s *partition) makeGroups() {
 			}
 			continue
 		}
-		g = &group{members: []*ir.Node{n}, full: n.Shape, ops: map[*ir.Node]bool{}, origin: s.origin[n.ID]}
-		s.operations(n, g.ops)
+		g = &group{members: []*ir.Node{n}, full: n.Shape, ops: s.operations(n), origin: s.origin[n.ID]}
 		if n.Op.Class() == ir.ClassReduce {
 			g.rows, g.full, g.axes, g.split = true, n.In[0].Shape, n.Attr.Axes, s.splits(n)
 		}

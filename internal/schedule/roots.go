@@ -112,9 +112,7 @@ func (s *partition) limitSize() {
 
 // isLarge tells whether computing n takes more than maxInlined operations.
 func (s *partition) isLarge(n *ir.Node) bool {
-	all := map[*ir.Node]bool{}
-	s.operations(n, all)
-	return len(all) > maxInlined
+	return len(s.operations(n)) > maxInlined
 }
 
 // needView makes roots so that n is a buffer seen through index arithmetic

@@ -275,50 +275,59 @@ func (r *rowBuilder) heldInScratch() map[int][]*ir.Node {
 	if r.inner != loop.Vector {
 		return nil
 	}
-	first, last := map[*ir.Node]int{}, map[*ir.Node]int{}
-	viewed := map[*ir.Node]bool{}
+	found := map[*ir.Node]*needed{}
+	var all []*ir.Node
 	for _, m := range r.g.members {
-		seen := map[*ir.Node]bool{}
+		level := r.level[m]
 		var walk func(n *ir.Node, view bool)
 		walk = func(n *ir.Node, view bool) {
 			view = view || !n.Op.Pointwise() && n.Op.Class() != ir.ClassReduce
 			for _, in := range n.In {
-				if r.s.isBuffer(in) || seen[in] && (viewed[in] || !view) {
+				if r.s.isBuffer(in) {
 					continue
 				}
-				seen[in], viewed[in] = true, viewed[in] || view
-				if l, ok := first[in]; !ok || r.level[m] < l {
-					first[in] = r.level[m]
+				f := found[in]
+				if f == nil {
+					f = &needed{first: level}
+					found[in], all = f, append(all, in)
 				}
-				last[in] = max(last[in], r.level[m])
+				if f.by == m && (f.viewed || !view) {
+					continue
+				}
+				f.by, f.viewed = m, f.viewed || view
+				f.first, f.last = min(f.first, level), max(f.last, level)
 				walk(in, view)
 			}
 		}
 		walk(m, false)
 	}
 	held := map[int][]*ir.Node{}
-	for _, n := range r.s.g.Nodes {
-		l, ok := first[n]
-		if !ok || last[n] == l || viewed[n] || !n.Op.Pointwise() || !n.Shape.Equal(r.g.full) || r.s.cost(n) <= functionCost {
+	slices.SortFunc(all, func(a, b *ir.Node) int { return a.ID - b.ID })
+	for _, n := range all {
+		f := found[n]
+		if f.last == f.first || f.viewed || !n.Op.Pointwise() || !n.Shape.Equal(r.g.full) || r.s.cost(n) <= functionCost || r.coveredBy(n, found) {
 			continue
 		}
-		if r.coveredBy(n, first, last) {
-			continue
-		}
-		held[l] = append(held[l], n)
+		held[f.first] = append(held[f.first], n)
 	}
 	return held
 }
 
+// needed is how an inlined node is needed: from one level of passes to another, by a
+// member last, and by way of a view.
+type needed struct {
+	first, last int
+	by          *ir.Node
+	viewed      bool
+}
+
 // coveredBy tells whether keeping n's users keeps it: each is held as long.
-func (r *rowBuilder) coveredBy(n *ir.Node, first, last map[*ir.Node]int) bool {
-	for _, u := range r.s.users[n.ID] {
-		_, inlined := first[u]
-		if !inlined || !u.Op.Pointwise() || !u.Shape.Equal(r.g.full) || first[u] != first[n] || last[u] != last[n] {
-			return false
-		}
-	}
-	return true
+func (r *rowBuilder) coveredBy(n *ir.Node, found map[*ir.Node]*needed) bool {
+	of := found[n]
+	return !slices.ContainsFunc(r.s.users[n.ID], func(u *ir.Node) bool {
+		f := found[u]
+		return f == nil || !u.Op.Pointwise() || !u.Shape.Equal(r.g.full) || f.first != of.first || f.last != of.last
+	})
 }
 
 // hold stores n's value into scratch for later passes.
