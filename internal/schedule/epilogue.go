@@ -21,11 +21,12 @@ const (
 // its gradient needs what it is computed from. It returns nil if there is none.
 func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, spine map[*ir.Node]bool) {
 	candidates := s.behindProduct(anchor)
-	in := map[*ir.Node]bool{}
+	s.candidates.empty(len(s.g.Nodes))
 	for _, c := range candidates {
-		in[c] = true
+		s.candidates.add(c)
 	}
-	tail, spine = anchor, map[*ir.Node]bool{anchor: true}
+	tail = anchor
+	var nodes []*ir.Node
 	for i := len(candidates) - 1; i > 0; i-- {
 		t := candidates[i]
 		if !s.mayEnd(t, anchor) {
@@ -34,9 +35,9 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 			}
 			continue
 		}
-		set, why := s.closed(t, anchor, in)
+		all, why := s.closed(t, anchor)
 		if why == 0 {
-			tail, spine = t, set
+			tail, nodes = t, all
 			break
 		}
 		s.refuse(t, anchor, why)
@@ -46,14 +47,22 @@ func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, s
 		if t.ID <= tail.ID || t.Op == ir.Assign || !s.root[t.ID] || !s.mayEnd(t, anchor) {
 			continue
 		}
-		if set, kept := s.beyond(t, tail, anchor, in); set != nil {
-			return t, kept, set
+		if all, kept := s.beyond(t, tail, anchor); all != nil {
+			return t, kept, setOf(all)
 		}
 	}
 	if tail == anchor {
 		return nil, nil, nil
 	}
-	return tail, nil, spine
+	return tail, nil, setOf(nodes)
+}
+
+func setOf(nodes []*ir.Node) map[*ir.Node]bool {
+	set := make(map[*ir.Node]bool, len(nodes))
+	for _, n := range nodes {
+		set[n] = true
+	}
+	return set
 }
 
 // behindProduct are the anchor and the first nodes behind it that its kernel might
@@ -114,16 +123,17 @@ func (s *partition) mayEnd(t, anchor *ir.Node) bool {
 	return elementwise(t) && agree(s.origin[anchor.ID], s.origin[t.ID])
 }
 
-// between returns the nodes from the anchor to t, of those it may choose from;
-// nil where another product's kernel computes one.
-func (s *partition) between(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.Node]bool {
-	set := map[*ir.Node]bool{}
+// between returns the candidates from the anchor to t, and marks them as inside; nil
+// where another product's kernel computes one.
+func (s *partition) between(t, anchor *ir.Node) []*ir.Node {
+	var all []*ir.Node
+	s.inside.empty(len(s.g.Nodes))
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
-		if set[n] || !in[n] {
+		if !s.candidates.has(n) || !s.inside.add(n) {
 			return
 		}
-		set[n] = true
+		all = append(all, n)
 		if n != anchor {
 			for _, x := range n.In {
 				walk(x)
@@ -131,48 +141,42 @@ func (s *partition) between(t, anchor *ir.Node, in map[*ir.Node]bool) map[*ir.No
 		}
 	}
 	walk(t)
-	for n := range set {
-		if s.taken[n.ID] {
-			return nil
-		}
-	}
-	if !set[anchor] {
+	if !s.inside.has(anchor) || slices.ContainsFunc(all, func(n *ir.Node) bool { return s.taken[n.ID] }) {
 		return nil
 	}
-	return set
+	return all
 }
 
 // closed returns the nodes from the anchor to t if t alone is used outside of
 // them, else why the product cannot end with t.
-func (s *partition) closed(t, anchor *ir.Node, in map[*ir.Node]bool) (map[*ir.Node]bool, Apart) {
-	set := s.between(t, anchor, in)
-	if set == nil {
+func (s *partition) closed(t, anchor *ir.Node) (all []*ir.Node, why Apart) {
+	all = s.between(t, anchor)
+	if all == nil {
 		return nil, ApartTaken
 	}
-	why := Apart(0) // the largest: which of several must not depend on the order of a map
-	for n := range set {
+	for _, n := range all { // the largest of several
 		switch {
 		case n == t:
 		case s.out[n.ID]:
 			why = max(why, ApartOutput)
 		case n != anchor && s.root[n.ID]:
 			why = max(why, ApartStored)
-		case slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return !set[u] }):
+		case slices.ContainsFunc(s.users[n.ID], func(u *ir.Node) bool { return !s.inside.has(u) }):
 			why = max(why, ApartReaders)
 		}
 	}
-	return set, why
+	return all, why
 }
 
 // beyond returns the nodes from the anchor to t, by way of tail, and those of
 // them besides t that are stored: tail, from which others compute what they
 // need of the nodes behind it, and what is in memory in any case.
-func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set map[*ir.Node]bool, kept []*ir.Node) {
-	set = s.between(t, anchor, in)
-	if !set[tail] || s.comesBack(set, anchor, t) {
+func (s *partition) beyond(t, tail, anchor *ir.Node) (all, kept []*ir.Node) {
+	all = s.between(t, anchor)
+	if all == nil || !s.inside.has(tail) || s.comesBack(anchor, t) {
 		return nil, nil
 	}
-	for n := range set {
+	for _, n := range all {
 		if n == tail || n != anchor && n != t && s.root[n.ID] {
 			kept = append(kept, n)
 		}
@@ -180,31 +184,31 @@ func (s *partition) beyond(t, tail, anchor *ir.Node, in map[*ir.Node]bool) (set 
 	if len(kept) > maxBeside || slices.ContainsFunc(kept, func(n *ir.Node) bool { return n != anchor && !elementwise(n) }) {
 		return nil, nil
 	}
-	if s.entangled(append(kept, t), set, anchor) {
+	if s.entangled(append(kept, t), all, anchor) {
 		return nil, nil
 	}
 	slices.SortFunc(kept, func(a, b *ir.Node) int { return a.ID - b.ID })
-	return set, kept
+	return all, kept
 }
 
 // entangled tells whether the members of a product's kernel, which does all of
-// the set from its anchor on, need another kernel that needs one of them: two
+// some nodes from its anchor on, need another kernel that needs one of them: two
 // products may each keep what the other ends with.
-func (s *partition) entangled(members []*ir.Node, set map[*ir.Node]bool, anchor *ir.Node) bool {
+func (s *partition) entangled(members, all []*ir.Node, anchor *ir.Node) bool {
 	g := &group{}
-	for n := range set {
+	for _, n := range all {
 		s.group[n.ID] = g
 	}
 	found := s.through(members, []*group{g}, anchor, func(r *ir.Node) bool { return s.group[r.ID] == g })
-	for n := range set {
+	for _, n := range all {
 		s.group[n.ID] = nil
 	}
 	return found
 }
 
-// comesBack tells whether what is in the set, up to t, needs a node outside of
-// it that is computed from one in it: so a softmax needs the maximum of its row.
-func (s *partition) comesBack(set map[*ir.Node]bool, anchor, t *ir.Node) bool {
+// comesBack tells whether what is inside, up to t, needs a node outside of it that is
+// computed from one in it: so a softmax needs the maximum of its row.
+func (s *partition) comesBack(anchor, t *ir.Node) bool {
 	s.seen.empty(len(s.g.Nodes)) // computed from the anchor
 	for _, n := range s.g.Nodes[anchor.ID : t.ID+1] {
 		for _, x := range n.In {
@@ -212,7 +216,7 @@ func (s *partition) comesBack(set map[*ir.Node]bool, anchor, t *ir.Node) bool {
 				continue
 			}
 			s.seen.add(n)
-			if set[n] && !set[x] {
+			if s.inside.has(n) && !s.inside.has(x) {
 				return true
 			}
 		}

@@ -34,8 +34,9 @@ type partition struct {
 	// The highest ID, by ID, in any kernel with a member up to that; or itself.
 	highest []int
 
-	seen, alone marks // of the search that is under way
-	searches    int   // by way of other kernels, so far
+	// Of the search that is under way, and of what a product's kernel may do.
+	seen, alone, candidates, inside marks
+	searches                        int // by way of other kernels, so far
 }
 
 func newPartition(g *ir.Graph, o Options) *partition {
