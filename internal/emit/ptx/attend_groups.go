@@ -18,9 +18,13 @@ import (
 
 const attendStages = 4
 
-// groupAttends tells whether groups of warps multiply a: its rows are whole patterns.
+// groupAttends tells whether groups of warps multiply a: its rows are whole patterns, and
+// there is room in registers beside sums of 128 for what makes scores of products.
 func (t Target) groupAttends(a *template.Attention) bool {
 	whole := func(width int) bool { return width == patternRow/2 || width == patternRow }
+	if (a.Attr.SoftCap != 0 || a.Mask != nil) && a.VWidth == patternRow {
+		return false
+	}
 	return t.SM >= 90 && a.Bare().Q.DType == ir.BF16 && whole(a.Width) && whole(a.VWidth)
 }
 

@@ -29,6 +29,9 @@ func groupAttendCases() []attendCase {
 		if c.width, c.vWidth = 64+64*(n%2), 64+64*(n/2%2); n%9 == 0 && !c.attr.Ragged { // more keys than there are stages for
 			c.sizes = append(c.sizes[:len(c.sizes):len(c.sizes)], ir.Env{"Q": 70, "K": 460})
 		}
+		if c.attr.SoftCap != 0 || c.attr.Mask {
+			c.vWidth = 64
+		}
 		all = append(all, c)
 	}
 	return all

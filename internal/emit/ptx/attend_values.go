@@ -269,7 +269,7 @@ func (a *attend) finish() {
 func (a *attend) divided(r int, to string) {
 	total := a.total[2*r]
 	none := a.op(predicates, "setp.eq.f32", total, constant(0))
-	reciprocal := a.name(a.Op(flat.Div, flat.F32, a.value(flat.F32, a.op(singles, "mov.f32", constant(1))), a.value(flat.F32, total)))
+	reciprocal := a.inverse(total)
 	less := a.op(singles, "neg.f32", total)
 	for j, s := range a.sum {
 		var x [2]string

@@ -9,10 +9,8 @@ import (
 	"github.com/sinterml/sinter/internal/loop"
 )
 
-// constant is a number in an instruction, double one of 64 bits.
+// constant is a number in an instruction.
 func constant(v float64) string { return fmt.Sprintf("0f%08X", math.Float32bits(float32(v))) }
-
-func double(v float64) string { return fmt.Sprintf("0d%016X", math.Float64bits(v)) }
 
 // factors finds what scores are multiplied by in exponents of 2: a quarter of
 // that, so that what is finite stays so, and exp2 multiplies by 4.

@@ -18,9 +18,9 @@ func (b *builder) divide(op flat.Op, x, y flat.Value) flat.Value {
 	switch {
 	case by.known && by.bits != 0:
 		return b.value(flat.I64, b.divideBy(op, b.name(x), by.bits))
-	case !b.calls():
+	case !b.mayCall():
 		return flat.Divided(b, op, 0, x, y)
-	case by.known || isSingle(b.kernel): // a large product of f32 has no registers for both
+	case by.known || isSingle(b.kernel): // by 0; and a large product of f32 has no registers for both
 		return b.value(flat.I64, b.op(longs, intOps[op]+"64", b.name(x), b.name(y)))
 	}
 	return b.value(flat.I64, b.divideShort(op, b.name(x), b.name(y)))
@@ -42,11 +42,11 @@ func (b *builder) divideShort(op flat.Op, x, y string) string {
 	return to
 }
 
-// divideBy divides by a constant other than 0. Sizes are divided, and the quotient
-// has a sign after that.
+// divideBy divides by a constant other than 0: magnitudes, and then the result is given
+// its sign.
 func (b *builder) divideBy(op flat.Op, x string, by uint64) string {
 	if op == flat.DivU || op == flat.RemU {
-		return b.divideSize(op, x, by)
+		return b.divideMagnitude(op, x, by)
 	}
 	minus := b.op(longs, "shr.s64", x, "63")
 	signed := func(x, minus string) string {
@@ -56,17 +56,17 @@ func (b *builder) divideBy(op flat.Op, x string, by uint64) string {
 	if below {
 		by = -by
 	}
-	r := b.divideSize(unsigned[op], signed(x, minus), by)
+	r := b.divideMagnitude(unsigned[op], signed(x, minus), by)
 	if below && op == flat.DivS {
 		minus = b.op(longs, "not.b64", minus)
 	}
 	return signed(r, minus)
 }
 
-// divideSize divides numbers without a sign: the quotient is a product's upper half
+// divideMagnitude divides numbers without a sign: the quotient is a product's upper half
 // (T. Granlund and P. Montgomery, "Division by invariant integers using
 // multiplication", 1994).
-func (b *builder) divideSize(op flat.Op, x string, by uint64) string {
+func (b *builder) divideMagnitude(op flat.Op, x string, by uint64) string {
 	if by&(by-1) == 0 {
 		if op == flat.RemU {
 			return b.op(longs, "and.b64", x, fmt.Sprintf("0x%x", by-1))

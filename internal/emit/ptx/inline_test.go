@@ -140,6 +140,48 @@ func TestInlineRounding(t *testing.T) {
 	}), func(x, _ float32) float32 { return float32(math.Sqrt(float64(x))) })
 }
 
+// TestInlineDoubles is TestInlineRounding for f64, of drawn bits.
+func TestInlineDoubles(t *testing.T) {
+	const n = 1 << 13
+	rng := rand.New(rand.NewPCG(4, 0))
+	special := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, -0x1p-1022, 0x1.fffffffffffffp-1023}
+	x, y := make([]uint64, n), make([]uint64, n)
+	for i := range x {
+		a, b := math.Float64frombits(rng.Uint64()), math.Float64frombits(rng.Uint64())
+		switch {
+		case i < len(special)*len(special):
+			a, b = special[i/len(special)], special[i%len(special)]
+		case i%2 == 0:
+			a, b = 1+rng.Float64(), 1+rng.Float64()
+		}
+		x[i], y[i] = math.Float64bits(a), math.Float64bits(b)
+	}
+	number := func(b *builder, x string) flat.Value { return b.value(flat.F64, b.op(doubles, "mov.b64", x)) }
+	for op, want := range map[flat.Op]func(x, y float64) float64{
+		flat.Div: func(x, y float64) float64 { return x / y }, flat.Sqrt: func(x, _ float64) float64 { return math.Sqrt(x) },
+	} {
+		got := computeEach(t, x, y, func(b *builder, x, y string) string {
+			r := b.inline(op, flat.F64, []flat.Value{number(b, x), number(b, y)})
+			return b.op(longs, "mov.b64", b.name(r))
+		})
+		for i, g := range got {
+			a, b, g := math.Float64frombits(x[i]), math.Float64frombits(y[i]), math.Float64frombits(g)
+			if w := want(a, b); math.Float64bits(g) != math.Float64bits(w) && !(g != g && w != w) {
+				t.Fatalf("%v of %x and %x is %x, not %x", op, a, b, g, w)
+			}
+		}
+	}
+}
+
+// TestDivideBy0: what a quotient by 0 is does not matter, but that there is code for it.
+func TestDivideBy0(t *testing.T) {
+	for _, op := range []flat.Op{flat.DivU, flat.RemU, flat.DivS, flat.RemS} {
+		computeEach(t, make([]uint64, 32), make([]uint64, 32), func(b *builder, x, _ string) string {
+			return b.name(b.divide(op, b.value(flat.I64, x), b.Const(flat.I64, 0)))
+		})
+	}
+}
+
 // TestDivideBy divides by constants, with and without a sign.
 func TestDivideBy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))

@@ -46,10 +46,8 @@ func (b *builder) Op(op flat.Op, to flat.Type, args ...flat.Value) flat.Value {
 	switch {
 	case logicOps[op] != "":
 		return b.logic(op, to, args, names)
-	case to == flat.F32 && op == flat.Div && !b.calls():
-		return b.value(to, b.inlineQuotient(names[0], names[1]))
-	case to == flat.F32 && op == flat.Sqrt && !b.calls():
-		return b.value(to, b.inlineRoot(names[0]))
+	case (op == flat.Div || op == flat.Sqrt) && from.IsFloat() && !b.mayCall():
+		return b.inline(op, to, args)
 	case from.IsFloat() && floatOps[op] != "":
 		return result(floatOps[op] + "." + plainKind[from])
 	case wholeOps[op] != "":

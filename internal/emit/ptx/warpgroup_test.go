@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -262,13 +263,20 @@ func TestGroupsRegisters(t *testing.T) {
 			kernels = append(kernels, &e)
 		}
 	}
-	for i := range 8 {
-		c := attendCase{dtype: ir.BF16, half: ir.BF16, width: 64 + 64*(i%2), vWidth: 64 + 64*(i/4), heads: 2, kvHeads: 2, keys: suite.Ordinary, values: suite.Ordinary, sizes: []ir.Env{{"Q": 70, "K": 70}}, attr: ir.AttentionAttr{Scale: 0.1, Causal: i/2%2 == 1}}
-		for _, k := range kernelsOf(t, groupTarget, []*suite.Case{c.suiteCase()}) {
-			if groupTarget.Dynamic(k) > 0 {
-				e := *k
-				e.Entry = fmt.Sprint("attention_", len(kernels))
-				kernels = append(kernels, &e)
+	for i := range 4 {
+		for j := range 1 << 4 {
+			attr := ir.AttentionAttr{Scale: 0.1, Causal: j&1 != 0, Ragged: j&2 != 0, Mask: j&6 == 4, SoftCap: float64(30 * (j >> 3))}
+			if j&6 == 6 {
+				attr.Window = 20
+			}
+			c := attendCase{dtype: ir.BF16, half: ir.BF16, width: 64 + 64*(i%2), vWidth: 64 + 64*(i/2), heads: 8, kvHeads: 8, keys: suite.Ordinary, values: suite.Ordinary, sizes: []ir.Env{{"Q": 70, "K": 70}}, attr: attr}
+			for _, k := range kernelsOf(t, groupTarget, []*suite.Case{c.suiteCase()}) {
+				if groupTarget.Dynamic(k) > 0 {
+					e := *k
+					e.Entry = fmt.Sprintf("attention_%d_%d_%+v", c.width, c.vWidth, attr)
+					e.Entry = regexp.MustCompile(`\W+`).ReplaceAllString(e.Entry, "_")
+					kernels = append(kernels, &e)
+				}
 			}
 		}
 	}

@@ -342,8 +342,8 @@ func (p *parser) overlaps() error {
 	}
 	for _, x := range p.body {
 		switch op := x.name + "." + strings.Join(x.mods, "."); op {
-		case "div.u64", "div.s64", "rem.u64", "rem.s64", "div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32":
-			return fmt.Errorf("line %d %q: a call of a function, which has wgmma wait", x.line, x.text)
+		case "div.u64", "div.s64", "rem.u64", "rem.s64", "div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32", "div.rn.f64", "rcp.rn.f64", "sqrt.rn.f64":
+			return fmt.Errorf("%q in line %d calls a function, which has wgmma wait", x.text, x.line)
 		}
 	}
 	return nil
