@@ -269,6 +269,7 @@ func (p *Program) Close() error {
 		return errClosedProgram
 	}
 	p.cleanup.Stop()
+	runtime.KeepAlive(p) // or the collector finds it dead, and the cleanup begins, before it has been stopped
 	return nil
 }
 

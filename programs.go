@@ -102,9 +102,16 @@ func (p *programs) enter(key programKey) (e *entry, mine bool, err error) {
 	return e, true, nil
 }
 
-// fill compiles e's program with two references: the caller's and the list's.
+// fill compiles e's program.
 func (p *programs) fill(ctx context.Context, e *entry, d *Device, g *ir.Graph, o device.Options) {
-	c, err := d.compile(ctx, g, o)
+	c, err := (*compiled)(nil), errors.New("the compiler panicked") // for those who wait
+	defer func() { p.filled(e, g, c, err) }()
+	c, err = d.compile(ctx, g, o)
+}
+
+// filled gives e its program, with two references, the caller's and the list's, or the
+// error.
+func (p *programs) filled(e *entry, g *ir.Graph, c *compiled, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(e.ready)

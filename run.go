@@ -49,10 +49,9 @@ func (p *Program) Step(ctx context.Context, in map[string]Tensor) error {
 	if err != nil {
 		return err
 	}
+	defer p.ended(r)
 	r.drops = true
-	err = r.run(ctx, in)
-	p.ended(r)
-	return err
+	return r.run(ctx, in)
 }
 
 // run gives the storages of all outputs. Of variables that the program assigns
@@ -62,9 +61,9 @@ func (p *Program) run(ctx context.Context, in map[string]Tensor) ([]*storage, er
 	if err != nil {
 		return nil, err
 	}
+	defer p.ended(r)
 	r.drops = false
 	if err := r.run(ctx, in); err != nil {
-		p.ended(r)
 		return nil, err
 	}
 	out := make([]*storage, len(p.outputs))
@@ -76,7 +75,6 @@ func (p *Program) run(ctx context.Context, in map[string]Tensor) ([]*storage, er
 		}
 	}
 	clear(r.results)
-	p.ended(r)
 	return out, nil
 }
 
@@ -104,12 +102,14 @@ func (r *running) run(ctx context.Context, in map[string]Tensor) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
+	well := false
+	defer func() { r.end(well) }() // also where what observes the run panics
 	err := r.bind(ctx)
 	if err == nil {
 		err = r.execute(ctx)
 		p.device.doubt(ctx, err)
 	}
-	r.end(err == nil)
+	well = err == nil
 	return p.device.named(err)
 }
 

@@ -247,26 +247,28 @@ func (r *running) execute(ctx context.Context) error {
 		return nil
 	}
 	r.bound.Module = p.module
+	well := false
+	defer func() {
+		if !r.astray {
+			r.free(well)
+		}
+	}()
 	if err := r.observed(ctx); err != nil {
-		r.free(false)
 		return err
 	}
 	for i := range r.leaves {
 		b, err := r.leaf(ctx, i)
 		if err != nil {
-			r.free(false)
 			return err
 		}
 		r.bound.Leaves = append(r.bound.Leaves, b)
 	}
 	overwrites, err := r.allocate()
 	if err != nil {
-		r.free(false)
 		return err
 	}
 	event, err := r.submit(ctx)
 	if err != nil {
-		r.free(false)
 		return err
 	}
 	if overwrites {
@@ -284,10 +286,10 @@ func (r *running) execute(ctx context.Context) error {
 		}()
 		return err
 	}
-	r.free(err == nil)
 	if err != nil {
 		return p.nameFault(err, r.leaves)
 	}
+	well = true
 	return nil
 }
 

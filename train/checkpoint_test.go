@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -371,4 +372,50 @@ func FuzzCheckpoint(f *testing.F) {
 			t.Errorf("taken for a state: %+v", s)
 		}
 	})
+}
+
+// cancelling are rows whose reading is followed by the end of the run's context, before
+// what is read has been computed.
+type cancelling struct {
+	Rows
+	read *atomic.Bool
+}
+
+func (c cancelling) At(rows []int) (Batch, error) {
+	c.read.Store(true)
+	return c.Rows.At(rows)
+}
+
+// lateEnd is a context that ends behind the first look at it after a read.
+type lateEnd struct {
+	context.Context
+	read *atomic.Bool
+	end  func()
+}
+
+func (l lateEnd) Err() error {
+	err := l.Context.Err()
+	if l.read.Swap(false) {
+		l.end()
+	}
+	return err
+}
+
+// TestSavedWhateverTheCause: a run whose context ends within an evaluation is saved, also
+// where the context has a cause of its own.
+func TestSavedWhateverTheCause(t *testing.T) {
+	for _, cause := range []error{nil, errors.New("the machine is wanted")} {
+		dir := filepath.Join(t.TempDir(), "checkpoints")
+		inner, cancel := context.WithCancelCause(t.Context())
+		ctx := lateEnd{inner, new(atomic.Bool), func() { cancel(cause) }}
+		o := ringOptions(t, optim.Options{})
+		o.Checkpoints = Checkpoints{Dir: dir}
+		o.Evaluate.Data = Batches{Rows: cancelling{rings(), ctx.read}, Size: 50}
+		if _, err := Run(ctx, o); !errors.Is(err, context.Cause(inner)) {
+			t.Errorf("cause %v: %v", cause, err)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
+			t.Errorf("cause %v: nothing was saved (%v)", cause, err)
+		}
+	}
 }

@@ -34,15 +34,8 @@ func (p prefetch) Epoch(seed int64, epoch, skip int) iter.Seq2[Batch, error] {
 		go func() {
 			defer close(ready)
 			defer end.note()
-			for b, err := range p.data.Epoch(seed, epoch, skip) {
-				select {
-				case ready <- fetched{b, err}:
-				case <-stop:
-					end.well = true
-					return
-				}
-			}
-			end.well = true
+			read(p.data.Epoch(seed, epoch, skip), ready, stop)
+			end.well = true // the iterator has ended too, which may panic when it is stopped
 		}()
 		defer func() {
 			close(stop)
@@ -54,6 +47,16 @@ func (p prefetch) Epoch(seed int64, epoch, skip int) iter.Seq2[Batch, error] {
 			if !yield(f.batch, f.err) {
 				return
 			}
+		}
+	}
+}
+
+func read(epoch iter.Seq2[Batch, error], ready chan<- fetched, stop <-chan struct{}) {
+	for b, err := range epoch {
+		select {
+		case ready <- fetched{b, err}:
+		case <-stop:
+			return
 		}
 	}
 }

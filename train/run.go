@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return &r.result, err
 	}
 	err := r.epochs(ctx)
-	if err == nil || r.unheard || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err == nil || r.unheard || ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		if e := r.save(ctx); e != nil {
 			err = e // more than that the run was asked to end, or that nobody hears
 		}

@@ -301,6 +301,26 @@ func TestPrefetchPassesPanicsOn(t *testing.T) {
 	}
 }
 
+// So does a panic of an iterator that is told to stop.
+func TestPrefetchPassesPanicsOfItsEndOn(t *testing.T) {
+	defer func() {
+		if v := recover(); v != "closing the file failed" {
+			t.Errorf("recovered %v", v)
+		}
+	}()
+	d := Prefetch(Func(func(int64, int) iter.Seq2[Batch, error] {
+		return func(yield func(Batch, error) bool) {
+			defer func() { panic("closing the file failed") }()
+			for yield(Batch{}, nil) {
+			}
+		}
+	}), 2)
+	for range d.Epoch(0, 0, 0) {
+		break
+	}
+	t.Error("no panic")
+}
+
 // Two halves of a batch, averaged, are as good as the batch.
 func TestAveragedGradients(t *testing.T) {
 	losses := func(size int, o optim.Options) (all []float64) {

@@ -112,17 +112,17 @@ func (t *trainRun) run(ctx context.Context, o train.Options) (*train.Result, err
 		steps = o.Epochs * b.Count()
 	}
 	t.every = max(1, steps/20)
+	saving.RLock()
+	defer saving.RUnlock() // when it has been said where the run is kept
 	t.progress = t.startProgress("training", int64(steps))
 	defer t.progress.end()
-	saving.RLock()
 	r, err := train.Run(ctx, o)
-	saving.RUnlock()
 	if board != nil {
 		if e := board.Close(); err == nil {
 			err = e
 		}
 	}
-	if interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err()); r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet && (interrupted || t.unheard != nil && errors.Is(err, t.unheard)) {
+	if interrupted := ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))); r != nil && o.Checkpoints.Dir != "" && !t.settings.quiet && (interrupted || t.unheard != nil && errors.Is(err, t.unheard)) {
 		t.progress.end()
 		why := "interrupted"
 		if !interrupted {

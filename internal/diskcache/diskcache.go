@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,7 +166,7 @@ func (c *Cache) prune(latest string) {
 		if total <= c.Limit {
 			return
 		}
-		if os.Remove(filepath.Join(c.Dir, f.name)) == nil {
+		if err := os.Remove(filepath.Join(c.Dir, f.name)); err == nil || errors.Is(err, os.ErrNotExist) { // another process makes room, too
 			total -= f.size
 		}
 	}

@@ -2,6 +2,16 @@
 
 package dynlib
 
+import "sync"
+
+// kept is what signals called before the first of those calls of KeepSignals that are
+// under way: a later one may find what a library has just put there.
+var kept struct {
+	sync.Mutex
+	users  int
+	before [maxSignal + 1]action
+}
+
 // KeepSignals notes which function each signal calls. The function it returns
 // puts Go's back where another has taken their place: some drivers install
 // handlers of their own when they are loaded or first used (LLVM does, in PoCL
@@ -13,15 +23,21 @@ package dynlib
 // os/signal meanwhile is not undone, as Go has one function for all signals;
 // signal.Ignore and signal.Reset give up that function, and are.
 func KeepSignals() (restore func()) {
-	var before [maxSignal + 1]action
-	for s := 1; s <= maxSignal; s++ {
-		getAction(s, &before[s])
+	kept.Lock()
+	defer kept.Unlock()
+	if kept.users++; kept.users == 1 {
+		for s := 1; s <= maxSignal; s++ {
+			getAction(s, &kept.before[s])
+		}
 	}
 	return func() {
+		kept.Lock()
+		defer kept.Unlock()
+		kept.users--
 		for s := 1; s <= maxSignal; s++ {
 			var now action
-			if before[s].handler > 1 && getAction(s, &now) && now.handler != before[s].handler {
-				setAction(s, &before[s])
+			if before := &kept.before[s]; before.handler > 1 && getAction(s, &now) && now.handler != before.handler {
+				setAction(s, before)
 			}
 		}
 	}

@@ -1,11 +1,11 @@
 // Package filelock locks files against other processes, and against others who
-// have opened them in this one. A lock ends when its file is closed, also by the
-// end of the process.
+// have opened them in this one. A lock ends with Close, and by the end of the process.
 package filelock
 
 import (
 	"errors"
 	"fmt"
+	"os"
 )
 
 // ErrLocked is what Try returns while another holds the lock.
@@ -23,5 +23,13 @@ func Folder(dir string) (release func(), err error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return func() { _ = f.Close() }, nil
+	return func() { _ = Close(f) }, nil
+}
+
+// Close gives a lock free and closes its file. Closing alone is not enough: a child that
+// another goroutine is about to start has the file, and with it the lock, until it runs a
+// program.
+func Close(f *os.File) error {
+	unlock(f)
+	return f.Close()
 }

@@ -28,3 +28,5 @@ func Try(f *os.File, alone bool) error {
 		return err
 	}
 }
+
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -202,13 +202,16 @@ func (p *Pool) release(r *run, h *helper) (next *run, stay bool) {
 		p.live.Add(-1)
 		return nil, false
 	}
+	// It is among the idle before it looks: a run that begins a step looks at their
+	// number after that, so that one of the two sees the other.
+	p.setIdle(append(p.idle, h))
 	for _, next := range p.short {
 		if len(next.free) > 0 && next.hasTasks() {
+			p.setIdle(p.idle[:len(p.idle)-1])
 			h.worker = next.join()
 			return next, true
 		}
 	}
-	p.setIdle(append(p.idle, h))
 	return nil, true
 }
 

@@ -137,15 +137,15 @@ var scheduleDefects = []Defect{
 	},
 	{
 		Name: "epilogue-keeps-what-others-need", File: "internal/schedule/epilogue.go",
-		Old:     "func(u *ir.Node) bool { return !set[u] }):",
-		New:     "func(u *ir.Node) bool { return !set[u] && n == t }):",
+		Old:     "func(u *ir.Node) bool { return !s.inside.has(u) }):",
+		New:     "func(u *ir.Node) bool { return !s.inside.has(u) && n == t }):",
 		Package: "internal/schedule", Run: "TestGolden|TestRandomGraphs",
 	},
 	{
 		Name: "epilogue-needs-its-own-row", File: "internal/schedule/epilogue.go",
-		Old: `			if set[n] && !set[x] {
+		Old: `			if s.inside.has(n) && !s.inside.has(x) {
 				return true`,
-		New: `			if set[n] && !set[x] {
+		New: `			if s.inside.has(n) && !s.inside.has(x) {
 				return false`,
 		Package: "internal/device/cpu", Run: "TestRandomGraphs",
 	},
@@ -163,8 +163,8 @@ var scheduleDefects = []Defect{
 	},
 	{
 		Name: "view-of-a-row-that-is-not-there-yet", File: "internal/schedule/rows.go",
-		Old:     "last[n] == l || viewed[n] ||",
-		New:     "last[n] == l ||",
+		Old:     "f.last == f.first || f.viewed ||",
+		New:     "f.last == f.first ||",
 		Package: "internal/device/cpu", Run: "TestKeptRows",
 	},
 	{

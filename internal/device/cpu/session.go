@@ -158,8 +158,8 @@ func (m *module) keep(s *session) {
 	s.rest()
 	held := s.held()
 	idle := m.device.idle.Add(held)
+	m.mu.Lock() // who closes program or device takes what is idle under it, behind saying so
 	if held <= maxSessionIdle && idle <= maxDeviceIdle && !m.uses.Closed() && !m.device.closed.Load() {
-		m.mu.Lock()
 		if len(m.idle) == maxIdle { // the one that has waited longest
 			old := m.idle[0]
 			m.idle = slices.Delete(m.idle, 0, 1)
@@ -170,6 +170,7 @@ func (m *module) keep(s *session) {
 		m.mu.Unlock()
 		return
 	}
+	m.mu.Unlock()
 	m.device.idle.Add(-held)
 	s.close()
 }

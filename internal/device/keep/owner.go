@@ -118,8 +118,23 @@ func (s *Shelf) find(from []*Owner, numbers []uint64, what string, fresh func() 
 		for _, o := range from[1:] {
 			o.kept.Store(k.key, k)
 		}
+		s.mu.Lock()
+		dropped := k.dropped
+		s.mu.Unlock()
+		if dropped { // the first has changed meanwhile: nobody would find what the others have
+			k.leave()
+		}
 	}
 	return have.(*Kept)
+}
+
+// leave takes k from all owners.
+func (k *Kept) leave() {
+	for _, p := range k.from {
+		if o := p.Value(); o != nil {
+			o.kept.CompareAndDelete(k.key, k)
+		}
+	}
 }
 
 // Drop forgets k. Results are freed when nobody uses them any more.
@@ -127,11 +142,7 @@ func (k *Kept) Drop() {
 	k.shelf.mu.Lock()
 	k.shelf.forget(k)
 	k.shelf.mu.Unlock()
-	for _, p := range k.from {
-		if o := p.Value(); o != nil {
-			o.kept.CompareAndDelete(k.key, k)
-		}
-	}
+	k.leave()
 	if d, ok := k.Value.(interface{ drop() }); ok {
 		d.drop()
 	}

@@ -3,6 +3,7 @@ package keep
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 )
 
@@ -165,5 +166,41 @@ func TestWaitCancelled(t *testing.T) {
 	}
 	if got, err := r.get(context.Background(), func() ([]*result, error) { return []*result{{}}, nil }); err != nil || len(got) != 1 {
 		t.Errorf("after a failure: %v, %v", got, err)
+	}
+}
+
+// What is made of many buffers, of which the first changes before the last knows of it, goes with its program at the latest.
+func TestFindBesideAChange(t *testing.T) {
+	all, s := owners(200), NewShelf()
+	for range 300 {
+		h := s.NewHolder()
+		var changed sync.WaitGroup
+		changed.Go(all[0].Changed)
+		h.Find(all, "sum", func() any { return new(int) })
+		changed.Wait()
+		h.Close()
+		if n := all[len(all)-1].Count(); n != 0 {
+			t.Fatalf("%d are kept with a buffer of a program that is gone", n)
+		}
+	}
+}
+
+// What a program that is closed, though somebody held it, shared with one that rests
+// counts for that one.
+func TestRestingAlone(t *testing.T) {
+	w := owners(1)[0]
+	s := NewShelf()
+	a, b := s.NewHolder(), s.NewHolder()
+	for _, h := range []*Holder{a, b} {
+		h.Find([]*Owner{w}, "shared", func() any { return new(int) }).Takes(1000)
+	}
+	b.Rest()
+	a.Close()
+	if s.bytes != 1000 {
+		t.Errorf("%d bytes of programs that rest, want 1000", s.bytes)
+	}
+	b.Close()
+	if s.bytes != 0 {
+		t.Errorf("%d bytes of none", s.bytes)
 	}
 }

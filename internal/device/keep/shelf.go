@@ -69,10 +69,7 @@ func (h *Holder) Rest() {
 	h.rests = true
 	s.resting = append(s.resting, h)
 	for k := range h.uses {
-		if k.awake--; k.awake == 0 {
-			k.counted = k.size.Load()
-			s.bytes += k.counted
-		}
+		s.rest(k)
 	}
 	var unused []*Kept
 	for len(s.resting) > 1 && s.bytes > s.limit {
@@ -134,13 +131,21 @@ func (s *Shelf) wake(k *Kept) {
 	}
 }
 
+// rest is the opposite.
+func (s *Shelf) rest(k *Kept) {
+	if k.awake--; k.awake == 0 {
+		k.counted = k.size.Load()
+		s.bytes += k.counted
+	}
+}
+
 // letGo takes from h what it uses, and gives what no other program does. The
 // caller holds mu.
 func (s *Shelf) letGo(h *Holder) (unused []*Kept) {
 	for k := range h.uses {
 		k.holders = slices.DeleteFunc(k.holders, func(o *Holder) bool { return o == h })
 		if !h.rests {
-			k.awake--
+			s.rest(k)
 		}
 		if len(k.holders) == 0 {
 			unused = append(unused, k)

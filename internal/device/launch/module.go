@@ -145,12 +145,19 @@ func (m *module) RunBytes(env ir.Env) (int64, error) {
 // run runs the program once.
 func (m *module) run(ctx context.Context, s *session, b *device.Bound, t *timed) (err error) {
 	s.hold(b)
+	ended := false
+	defer func() {
+		if !ended { // who watches the run panicked
+			err = errors.Join(err, s.letGo(), s.end(false))
+		}
+	}()
 	if b.Tune != nil {
 		err = s.tune(ctx, b)
 	} else {
 		err = s.run(ctx, b, t)
 	}
 	err = errors.Join(err, s.letGo())
+	ended = true
 	var division *device.DivisionError
 	if err == nil || errors.As(err, &division) {
 		m.keep(s)

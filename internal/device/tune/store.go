@@ -249,7 +249,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for end := time.Now().Add(patience); ; {
 		err := filelock.Try(f, true)
 		if !errors.Is(err, filelock.ErrLocked) {
-			return func() { _ = f.Close() }, nil
+			return func() { _ = filelock.Close(f) }, nil
 		}
 		if time.Now().After(end) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())

@@ -70,7 +70,7 @@ func (x *Index) Busy() ([]string, error) {
 		}
 		free := filelock.Try(f, false) == nil
 		data, err := io.ReadAll(f)
-		_ = f.Close()
+		_ = filelock.Close(f)
 		switch {
 		case free: // what a process that was killed left behind, or one that begins
 			if info, err := os.Stat(name); err == nil && x.now().Sub(info.ModTime()) > patience {

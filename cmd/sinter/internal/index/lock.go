@@ -35,10 +35,10 @@ func acquire(ctx context.Context, name string, alone bool, patience time.Duratio
 		if err == nil {
 			var named os.FileInfo
 			if named, err = os.Stat(name); err == nil && os.SameFile(held, named) {
-				return func() { _ = f.Close() }, nil // which unlocks
+				return func() { _ = filelock.Close(f) }, nil
 			}
 		}
-		_ = f.Close()
+		_ = filelock.Close(f)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}

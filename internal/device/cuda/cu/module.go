@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -140,7 +141,8 @@ type Function struct {
 	MaxGroup  int // threads that a block of it may have
 	context   *Context
 	id        FunctionID
-	dynamic   int // bytes of shared memory beside the declared that were asked for
+	mu        sync.Mutex
+	dynamic   int // bytes of shared memory beside the declared that were asked for; guarded by mu
 }
 
 // Attributes of functions.
@@ -181,6 +183,8 @@ func (f *Function) reserve(dynamic int) error {
 	if most := c.Device.SharedMost; f.Shared+dynamic > max(most, c.Device.Shared) {
 		return fmt.Errorf("CUDA: kernel %s needs %d bytes of shared memory, %s has %d", f.Name, f.Shared+dynamic, c.Device.Name, most)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if dynamic <= f.dynamic || f.Shared+dynamic <= c.Device.Shared {
 		return nil
 	}
