@@ -147,7 +147,7 @@ var scheduleDefects = []Defect{
 				return true`,
 		New: `			if s.inside.has(n) && !s.inside.has(x) {
 				return false`,
-		Package: "internal/device/cpu", Run: "TestRandomGraphs",
+		Package: "internal/schedule", Run: "TestEpilogueOfOtherElements",
 	},
 	{
 		Name: "kept-value-behind-the-function", File: "internal/schedule/anchors.go",
