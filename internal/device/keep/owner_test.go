@@ -169,7 +169,8 @@ func TestWaitCancelled(t *testing.T) {
 	}
 }
 
-// What is made of many buffers, of which the first changes before the last knows of it, goes with its program at the latest.
+// What is made of many buffers, of which the first changes before the last knows of it,
+// goes with its program at the latest.
 func TestFindBesideAChange(t *testing.T) {
 	all, s := owners(200), NewShelf()
 	for range 300 {
