@@ -30,7 +30,7 @@ func (s *partition) cone(n *ir.Node) []*ir.Node {
 		return c
 	}
 	roots := []*ir.Node{}
-	s.seen.empty(len(s.g.Nodes))
+	s.seen.empty()
 	var walk func(m *ir.Node)
 	walk = func(m *ir.Node) {
 		for _, in := range m.In {
@@ -97,7 +97,7 @@ func (s *partition) buffers(n *ir.Node) []*ir.Node {
 		return all
 	}
 	all := []*ir.Node{}
-	s.seen.empty(len(s.g.Nodes))
+	s.seen.empty()
 	var walk func(m *ir.Node)
 	walk = func(m *ir.Node) {
 		for _, in := range m.In {
@@ -135,7 +135,7 @@ func (s *partition) through(start []*ir.Node, skip []*group, first *ir.Node, fou
 	for _, g := range skip {
 		g.searched = s.searches
 	}
-	s.alone.empty(len(s.g.Nodes)) // seen roots whose kernel is not known yet
+	s.alone.empty() // seen roots whose kernel is not known yet
 	var follow func(m *ir.Node, direct bool) bool
 	follow = func(m *ir.Node, direct bool) bool {
 		for _, r := range s.cone(m) {

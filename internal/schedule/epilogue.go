@@ -21,7 +21,7 @@ const (
 // its gradient needs what it is computed from. It returns nil if there is none.
 func (s *partition) epilogue(anchor *ir.Node) (tail *ir.Node, kept []*ir.Node, spine map[*ir.Node]bool) {
 	candidates := s.behindProduct(anchor)
-	s.candidates.empty(len(s.g.Nodes))
+	s.candidates.empty()
 	for _, c := range candidates {
 		s.candidates.add(c)
 	}
@@ -127,7 +127,7 @@ func (s *partition) mayEnd(t, anchor *ir.Node) bool {
 // where another product's kernel computes one.
 func (s *partition) between(t, anchor *ir.Node) []*ir.Node {
 	var all []*ir.Node
-	s.inside.empty(len(s.g.Nodes))
+	s.inside.empty()
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
 		if !s.candidates.has(n) || !s.inside.add(n) {
@@ -209,7 +209,7 @@ func (s *partition) entangled(members, all []*ir.Node, anchor *ir.Node) bool {
 // comesBack tells whether what is inside, up to t, needs a node outside of it that is
 // computed from one in it: so a softmax needs the maximum of its row.
 func (s *partition) comesBack(anchor, t *ir.Node) bool {
-	s.seen.empty(len(s.g.Nodes)) // computed from the anchor
+	s.seen.empty() // computed from the anchor
 	for _, n := range s.g.Nodes[anchor.ID : t.ID+1] {
 		for _, x := range n.In {
 			if !s.seen.has(x) && x != anchor {

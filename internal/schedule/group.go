@@ -87,7 +87,7 @@ func (g *group) before(n *ir.Node) bool {
 // operations is what computing n takes, as far as it is not in memory.
 func (s *partition) operations(n *ir.Node) []*ir.Node {
 	var all []*ir.Node
-	s.seen.empty(len(s.g.Nodes))
+	s.seen.empty()
 	var walk func(n *ir.Node)
 	walk = func(n *ir.Node) {
 		s.seen.add(n)
@@ -110,7 +110,7 @@ func (s *partition) fits(g *group, more []*ir.Node) bool {
 
 // without is those operations that g does not do yet.
 func (s *partition) without(more []*ir.Node, g *group) (others []*ir.Node) {
-	s.seen.empty(len(s.g.Nodes))
+	s.seen.empty()
 	for _, n := range g.ops {
 		s.seen.add(n)
 	}

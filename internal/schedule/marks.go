@@ -6,16 +6,12 @@ import "github.com/sinterml/sinter/internal/ir"
 // through a long graph are many, and most of them short.
 type marks struct {
 	round []int // by ID: when the node was added last
-	now   int
+	now   int   // from 1 on
 }
 
-// empty is also what makes a set ready, for a graph of n nodes.
-func (m *marks) empty(n int) {
-	if len(m.round) < n {
-		m.round, m.now = make([]int, n), 0
-	}
-	m.now++
-}
+func newMarks(nodes int) marks { return marks{make([]int, nodes), 1} }
+
+func (m *marks) empty() { m.now++ }
 
 func (m *marks) has(n *ir.Node) bool { return m.round[n.ID] == m.now }
 

@@ -41,6 +41,9 @@ type partition struct {
 
 func newPartition(g *ir.Graph, o Options) *partition {
 	s := &partition{g: g, opt: o, limits: &usualSplit, users: g.Users(), out: make([]bool, len(g.Nodes)), root: make([]bool, len(g.Nodes)), kept: make([]keptFor, len(g.Nodes))}
+	for _, m := range []*marks{&s.seen, &s.alone, &s.candidates, &s.inside} {
+		*m = newMarks(len(g.Nodes))
+	}
 	if o.limits != nil {
 		s.limits = o.limits
 	}
