@@ -38,7 +38,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.tasks() == 0 {
 		return s, nil
 	}
-	if err := s.strides(); err != nil {
+	if err := s.strides(r.module.device.core.L1); err != nil {
 		return nil, err
 	}
 	fromB := r.numbers(k.constY) // before the values are read, which may change
@@ -162,8 +162,9 @@ func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
-// strides evaluates those of operands that may be used in place.
-func (s *gemmStep) strides() (err error) {
+// strides evaluates those of operands that may be used in place, on a core with a first
+// cache of l1 bytes.
+func (s *gemmStep) strides(l1 int) (err error) {
 	k := s.kernel
 	both := func(p template.Plain, row, col *int) {
 		if err == nil {
@@ -179,7 +180,7 @@ func (s *gemmStep) strides() (err error) {
 	}
 	if k.packX == nil && !s.splits() {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !s.tiles.byColumns() && s.collides(s.sizeX*s.rowX, s.tiles.Tile.Rows) && s.cols > 2*s.width
+		s.copyX = !s.tiles.byColumns() && s.rowsCollide(l1) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
 		s.copyX = s.copyX || s.tiles.byColumns() && s.spreads()
@@ -206,19 +207,19 @@ func (s *gemmStep) worthDirect() bool {
 	if s.cols <= s.width || s.rowPanels == 1 {
 		return true // as good as packed, or read but once
 	}
-	return s.rows < directRows && !collides(s.word*s.rowY, s.kCut.block)
+	return s.rows < directRows && !collides(s.word*s.rowY, s.kCut.block, fewWays)
 }
 
 // Rows a multiple of pageBytes apart compete for the same few lines of the
 // first cache: it is indexed by the lower 12 bits of an address.
 const (
 	pageBytes = 4096
-	ways      = 4 // half of the least associative first caches
+	fewWays   = 4 // half of those of the least associative first caches
 )
 
-// collides tells whether rows so many bytes apart push each other out of the
+// collides tells whether rows so many bytes apart want more than so many ways of the
 // first cache.
-func collides(stride, rows int) bool {
+func collides(stride, rows, ways int) bool {
 	if stride == 0 {
 		return false
 	}
@@ -233,14 +234,16 @@ func (s *gemmStep) spreads() bool {
 	const line = 64
 	stride := s.sizeX * s.colX
 	apart := max(line, min(stride&-stride, pageBytes))
-	return s.tiles.ISA == x86.AVX2 && s.cols > 4*s.width && min(s.steps, s.kCut.block)*apart > ways*pageBytes
+	return s.tiles.ISA == x86.AVX2 && s.cols > 4*s.width && min(s.steps, s.kCut.block)*apart > fewWays*pageBytes
 }
 
-// collides is the same for rows of a tile. Processors with AMX have twice as many
-// ways.
-func (s *gemmStep) collides(stride, rows int) bool {
+// rowsCollide tells whether the rows of X that a tile takes push each other out of the
+// first cache, of l1 bytes, where they are to have half of its ways. Processors with AMX
+// have 12, of which its tiles are to have 8.
+func (s *gemmStep) rowsCollide(l1 int) bool {
+	ways := max(fewWays, l1/pageBytes/2)
 	if s.tiles.Format.AMX() {
-		rows /= 2
+		ways = 8
 	}
-	return collides(stride, rows)
+	return collides(s.sizeX*s.rowX, s.tiles.Tile.Rows, ways)
 }

@@ -81,9 +81,16 @@ func (s *gemmStep) Do(worker, task int) error {
 	return nil
 }
 
-// inBlocks tells that rows go in blocks: their sums lie aside, or what their numbers
-// are is noted.
-func (s *gemmStep) inBlocks() bool { return s.kernel.finish != nil && s.kBlocks > 1 || s.splits() }
+// inBlocks tells that rows go in blocks: their sums lie aside, what their numbers are is
+// noted, or results are read again for the next block of k, and of all rows the second
+// cache would not hold them. What is packed for this step alone would be read again for
+// each block from further away than that saves.
+func (s *gemmStep) inBlocks() bool {
+	if s.splits() || s.kBlocks == 1 {
+		return s.splits()
+	}
+	return s.kernel.finish != nil || !s.packsB() && !s.tiles.Format.AMX()
+}
 
 // block computes the results of one block of a task over all k.
 func (s *gemmStep) block(w *gemmWorker, t, b area) error {
