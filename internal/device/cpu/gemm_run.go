@@ -257,6 +257,15 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	return to, s.packCols(w.packY, b.batch0, y, kb, col0, col1, to, s.slotBytes())
 }
 
+// A tile of few steps is done before the lines of its results have come from beyond the
+// second cache: those of one so many tiles on are fetched. At the end of a row panel these
+// are the first ones of rows that are written already.
+const (
+	aheadSteps   = 20
+	aheadTiles   = 3
+	aheadResults = 1 << 18
+)
+
 // placeC says where the sums of row panels of a height go, and the results after
 // them.
 func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height, col int) {
@@ -264,8 +273,11 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 	if s.kernel.plainOut {
 		g.C, g.LDC = unsafe.Add(out, s.word*(row*s.rowOut+col)), uintptr(s.word*s.rowOut)
 		g.Ahead, g.LDAhead = uintptr(g.C), g.LDC
-		if s.tiles.Format.AMX() && s.rowOut%s.lanes == 0 {
+		switch {
+		case s.tiles.Format.AMX() && s.rowOut%s.lanes == 0:
 			g.LDAhead = 0 // to fetch whole lines takes longer than to wait for them behind the next tile
+		case !s.tiles.Format.AMX() && s.steps < aheadSteps && s.rows*s.cols > aheadResults:
+			g.Ahead += uintptr(aheadTiles * s.word * s.width)
 		}
 	}
 	if s.kernel.finish != nil { // else it is plain
