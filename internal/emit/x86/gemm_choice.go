@@ -16,19 +16,28 @@ type Core struct {
 	// Bytes of B that arrive from beyond the first cache. From memory one stream
 	// is faster than several.
 	FromL2, FromL3, FromMemory, OneStream float64
+
+	// From the third cache: the part of the time for B that is not hidden, and of its
+	// rate where the next panel is fetched.
+	ExposedL3, FetchedL3 float64
 }
 
 // CoreOf describes a processor's core. Zen 4 splits 512-bit operations in two;
 // its rates from the caches are measured, and stand for others too, as none of
-// their orders hangs on them.
+// their orders hangs on them, but for Zen 5, which was measured as well: it brings
+// more from the third cache ahead by itself than where panels are fetched.
 func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 	c := Core{
 		Multiplies: 2, Loads: 2, Latency: 4,
 		L1: cpu.Caches.L1D, L2: cpu.Caches.L2, L3: cpu.Caches.L3,
 		FromL2: 32, FromL3: 21, FromMemory: 8, OneStream: 12,
+		ExposedL3: exposed, FetchedL3: fetchedRate,
 	}
-	if isa == asm.AVX512 && cpu.Arch == "zen4" {
+	switch {
+	case isa == asm.AVX512 && cpu.Arch == "zen4":
 		c.Multiplies, c.Loads = 1, 1
+	case cpu.Arch == "zen5":
+		c.FromL3, c.FromMemory, c.ExposedL3, c.FetchedL3 = 26, 10, 0.3, 0.5
 	}
 	for size, usual := range map[*int]int{&c.L1: 32 << 10, &c.L2: 1 << 20, &c.L3: 32 << 20} {
 		if *size == 0 {
@@ -145,17 +154,17 @@ func (c *Core) cycles(isa asm.ISA, f GemmFormat, t GemmTile, s GemmShape) float6
 	panels := (s.Rows + t.Rows - 1) / t.Rows
 	low, tall := s.Rows/panels, s.Rows%panels // tall panels have a row more
 	bytes := float64(vectors) * float64(lanes*word) * float64(s.Steps)
-	rate, shown := c.FromMemory, exposed
+	rate, shown, fetched := c.FromMemory, exposed, fetchedRate
 	switch {
-	case bytes <= float64(c.L2)/2:
+	case bytes <= float64(c.L2)*5/8:
 		rate, shown = c.FromL2, exposedNear
-	case bytes <= float64(c.L3)/2:
-		rate = c.FromL3
+	case bytes <= float64(c.L3)*3/8:
+		rate, shown, fetched = c.FromL3, c.ExposedL3, c.FetchedL3
 	case t.Vectors == 1:
 		rate = c.OneStream
 	}
 	if t.fetches(isa, f) && rate < c.FromL2 {
-		rate, shown = rate*fetchedRate, exposedFetched
+		rate, shown = rate*fetched, exposedFetched
 	}
 	pass := func(rows int, rate, exposed float64) float64 {
 		work := c.compute(isa, f, t, rows, vectors, s.Steps)

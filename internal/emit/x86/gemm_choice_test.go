@@ -37,6 +37,32 @@ func TestTileChoice(t *testing.T) {
 	}
 }
 
+// The same on Zen 5, whose third cache feeds a wide tile without being asked to.
+func TestTileChoiceZen5(t *testing.T) {
+	zen5 := cpuid.CPU{Arch: "zen5", Caches: cpuid.Caches{L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20}}
+	core := CoreOf(&zen5, AVX512)
+	wide, tall := GemmTile{6, 4}, GemmTile{14, 2}
+	for _, c := range []struct {
+		format GemmFormat
+		shape  GemmShape
+		want   GemmTile
+	}{
+		{GemmF32, GemmShape{6, 384, 1536}, wide},
+		{GemmF32, GemmShape{6, 1536, 384}, wide},
+		{GemmF32, GemmShape{16, 384, 1536}, wide},
+		{GemmF32, GemmShape{7, 384, 384}, tall}, // in the second cache
+		{GemmF32, GemmShape{14, 1536, 384}, tall},
+		{GemmF32, GemmShape{10, 4096, 4096}, tall}, // from memory
+		{GemmF32, GemmShape{2048, 2048, 2048}, wide},
+		{GemmBytes, GemmShape{14, 4096, 1024}, tall}, // half of the third cache is not always there
+		{GemmBytes, GemmShape{7, 384, 384}, tall},
+	} {
+		if got := core.Tile(AVX512, c.format, c.shape); got != c.want {
+			t.Errorf("%v %v: %v, want %v", c.format, c.shape, got, c.want)
+		}
+	}
+}
+
 // With AVX2 products of f64 that read B but once fetch it.
 func TestTileChoiceDoubles(t *testing.T) {
 	cpu := cpuid.CPU{Arch: "zen3", Caches: cpuid.Caches{L1D: 32 << 10, L2: 512 << 10, L3: 32 << 20}}
