@@ -10,6 +10,8 @@
 //	{"rate": 312.3, "bound": 350.1}
 //	{"dtype": "f32", "net": "gpt", "seconds": 0.5}
 //	{"rate": 51.7, "bound": 66.2}
+//	{"dtype": "f32", "net": "gpt6", "file": "gpt6.safetensors", "steps": 2}
+//	{"losses": [4.27, 4.28]}
 package main
 
 import (
@@ -32,11 +34,14 @@ type question struct {
 	IDs     [][]int32 `json:"ids"`
 	Texts   []string  `json:"texts"`   // instead of IDs
 	Net     string    `json:"net"`     // to train, see bench/training
+	File    string    `json:"file"`    // to begin a net with, see training.Step.Load
+	Steps   int       `json:"steps"`   // to train it for, instead of Seconds
 	Seconds float64   `json:"seconds"` // to measure for, in whole passes; 0: embed once
 }
 
 type answer struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
+	Losses  []float32   `json:"losses,omitempty"`
 	Rate    float64     `json:"rate,omitempty"`  // texts or steps a second
 	Bound   float64     `json:"bound,omitempty"` // what the peak of the processor, measured just before and after, allows
 }

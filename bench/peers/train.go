@@ -25,6 +25,10 @@ func (s *side) train(ctx context.Context, q question) (a answer, err error) {
 		}
 		s.steps[key] = t
 	}
+	if q.File != "" {
+		a.Losses, err = t.losses(ctx, q)
+		return a, err
+	}
 	if err := t.one(ctx); err != nil { // warm, as train.py does it with others
 		return a, err
 	}
@@ -67,4 +71,26 @@ func (t *trained) one(ctx context.Context) error {
 		o.Release()
 	}
 	return err
+}
+
+// losses begins with a file, and gives the loss before each step.
+func (t *trained) losses(ctx context.Context, q question) (all []float32, err error) {
+	if err := t.Load(ctx, q.File); err != nil {
+		return nil, err
+	}
+	for range q.Steps {
+		outs, err := t.program.Run(ctx, t.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		loss, err := sinter.Values[float32](ctx, outs[0])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, loss...)
+		for _, o := range outs {
+			o.Release()
+		}
+	}
+	return all, nil
 }

@@ -41,12 +41,9 @@ def arguments():
     return p.parse_args()
 
 
-def torch_gpt(sizes, bf16):
-    import torch
+def torch_model(layers, heads, width, places, vocabulary):
     import torch.nn.functional as F
     from torch import nn
-
-    layers, heads, width, places, vocabulary, batch = sizes
 
     class Block(nn.Module):
         def __init__(self):
@@ -70,7 +67,15 @@ def torch_gpt(sizes, bf16):
         def forward(self, ids):
             return self.ln(self.b(self.e(ids) + self.pe.weight[: ids.shape[1]])) @ self.e.weight.T
 
-    net = GPT()
+    return GPT()
+
+
+def torch_gpt(sizes, bf16):
+    import torch
+    import torch.nn.functional as F
+
+    layers, heads, width, places, vocabulary, batch = sizes
+    net = torch_model(layers, heads, width, places, vocabulary)
     adam = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=True)
     ids, targets = torch.randint(0, vocabulary, (2, batch, places))
     forward = torch.compile(net) if bf16 else net
@@ -152,4 +157,5 @@ def main():
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,9 @@ import (
 )
 
 // Load takes weights, ids and targets from a file of another framework, in
-// which the weights' names begin with "weight.".
+// which the weights' names begin with "weight.". What the optimizer remembers, in tensors
+// "state.optim.count", "state.adam.mean.*" and "state.adam.square.*", is taken as well where
+// the file has it.
 func (s *Step) Load(ctx context.Context, file string) (err error) {
 	f, err := safetensors.Open(file)
 	if err != nil {
@@ -28,6 +30,9 @@ func (s *Step) Load(ctx context.Context, file string) (err error) {
 	if len(report.Missing)+len(report.Wrong) > 0 {
 		return report
 	}
+	if err := s.loadState(ctx, f); err != nil {
+		return err
+	}
 	for input, name := range map[string]string{"ids": "ids", "next": "targets"} {
 		t, err := find(f, name, sinter.I64)
 		if err != nil {
@@ -38,6 +43,22 @@ func (s *Step) Load(ctx context.Context, file string) (err error) {
 			ids[i] = int64(binary.LittleEndian.Uint64(t.Data[8*i:]))
 		}
 		s.Inputs[input] = sinter.Of(ids, t.Shape...)
+	}
+	return nil
+}
+
+// loadState takes what the optimizer remembers, all or none of it.
+func (s *Step) loadState(ctx context.Context, f *safetensors.File) error {
+	var all []nn.Param
+	for _, v := range s.State {
+		all = append(all, nn.Param{Name: v.Name(), Variable: v})
+	}
+	report, err := nn.Restore(ctx, f, all, nn.LoadOptions{Lenient: true, Rename: func(name string) string { return "state." + name }})
+	if err != nil {
+		return err
+	}
+	if missing := len(report.Missing); len(report.Wrong) > 0 || missing > 0 && missing < len(all) {
+		return report
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ type Options struct {
 
 // Step is a step of training, ready to be compiled.
 type Step struct {
-	Net    any // its parameters
+	Net    any                // its parameters
+	State  []*sinter.Variable // what the optimizer remembers
 	Loss   sinter.Tensor
 	Graph  *sinter.Graph // whose first output is the loss
 	Inputs map[string]sinter.Tensor
@@ -124,7 +125,7 @@ func step(net any, loss sinter.Tensor, m optim.Method, rate float32, o Options, 
 		return nil, err
 	}
 	inputs["rate"] = sinter.Of([]float32{rate}).Reshape()
-	return &Step{Net: net, Loss: loss, Graph: sinter.Capture(append([]sinter.Tensor{loss}, updates...)...), Inputs: inputs}, nil
+	return &Step{Net: net, State: opt.State(), Loss: loss, Graph: sinter.Capture(append([]sinter.Tensor{loss}, updates...)...), Inputs: inputs}, nil
 }
 
 // Find is the net of a name.
