@@ -57,7 +57,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		if y := k.constY; len(y.sources(r)) > 0 && y.changes { // to be packed when a run finds it the same
 			s.fromB = fromB
 		}
-		if s.directB = s.tiles.byPlaces() || k.yRows && !g.ConstY && !s.splits() && s.worthDirect(); !s.directB {
+		if s.directB = s.tiles.byPlaces() || k.yRows && !g.ConstY && !s.splits() && s.worthDirect(&r.module.device.core); !s.directB {
 			s.gemmPlan = s.plan(s.gemmSize, r.workers, true)
 		}
 	}
@@ -199,15 +199,15 @@ func (s *gemmStep) strides(l1 int) (err error) {
 	return err
 }
 
-// directRows is the rows that make up for packing B, see BenchmarkGemmForms.
-const directRows = 48
-
 // worthDirect tells whether B by rows is better read where it lies than packed.
-func (s *gemmStep) worthDirect() bool {
+func (s *gemmStep) worthDirect(core *x86.Core) bool {
 	if s.cols <= s.width || s.rowPanels == 1 {
 		return true // as good as packed, or read but once
 	}
-	return s.rows < directRows && !collides(s.word*s.rowY, s.kCut.block, fewWays)
+	if collides(s.word*s.rowY, s.kCut.block, fewWays) {
+		return s.rows < core.DirectCrowded
+	}
+	return s.rows < core.DirectRows
 }
 
 // Rows a multiple of pageBytes apart compete for the same few lines of the

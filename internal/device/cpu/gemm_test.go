@@ -293,9 +293,18 @@ func (t *gemmTest) bind(tb testing.TB, d *Device, k kernel, workers int) (jit.St
 }
 
 // bindGuarded binds the kernel to memory with guard pages: behind each buffer,
-// or before it with front.
+// or before it with front. In tests one worker reads a B by rows where it lies and several
+// pack it, whatever the processor.
 func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, front bool) (jit.Step, []*jit.Guarded, func()) {
 	tb.Helper()
+	if _, test := tb.(*testing.T); test {
+		core := d.core
+		defer func() { d.core = core }()
+		d.core.DirectRows, d.core.DirectCrowded = 0, 0
+		if workers == 1 {
+			d.core.DirectRows, d.core.DirectCrowded = math.MaxInt, math.MaxInt
+		}
+	}
 	plan := &schedule.Plan{}
 	args := &schedule.Kernel{Name: t.g.Name, Work: t.g}
 	t.status = make([]int64, t.g.Slots)

@@ -20,24 +20,34 @@ type Core struct {
 	// From the third cache: the part of the time for B that is not hidden, and of its
 	// rate where the next panel is fetched.
 	ExposedL3, FetchedL3 float64
+
+	// Rows of A that make up for packing a B that lies by rows, and where its rows compete
+	// for lines of the first cache. BenchmarkGemmForms and BenchmarkGemmTraining compare.
+	DirectRows, DirectCrowded int
 }
 
 // CoreOf describes a processor's core. Zen 4 splits 512-bit operations in two;
 // its rates from the caches are measured, and stand for others too, as none of
 // their orders hangs on them, but for Zen 5, which was measured as well: it brings
-// more from the third cache ahead by itself than where panels are fetched.
+// more from the third cache ahead by itself than where panels are fetched, and reads
+// rows as fast as panels for up to a thousand rows of A.
 func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 	c := Core{
 		Multiplies: 2, Loads: 2, Latency: 4,
 		L1: cpu.Caches.L1D, L2: cpu.Caches.L2, L3: cpu.Caches.L3,
 		FromL2: 32, FromL3: 21, FromMemory: 8, OneStream: 12,
 		ExposedL3: exposed, FetchedL3: fetchedRate,
+		DirectRows: 48,
 	}
 	switch {
 	case isa == asm.AVX512 && cpu.Arch == "zen4":
 		c.Multiplies, c.Loads = 1, 1
 	case cpu.Arch == "zen5":
 		c.FromL3, c.FromMemory, c.ExposedL3, c.FetchedL3 = 26, 10, 0.3, 0.5
+		c.DirectRows, c.DirectCrowded = 1025, 1025
+		if isa == asm.AVX2 {
+			c.DirectCrowded = 129
+		}
 	}
 	for size, usual := range map[*int]int{&c.L1: 32 << 10, &c.L2: 1 << 20, &c.L3: 32 << 20} {
 		if *size == 0 {
