@@ -24,6 +24,18 @@ var productDefects = []Defect{
 		Package: "internal/emit/x86", Run: "TestGemmTiles|TestGemmDoubleTiles", Needs: avx512,
 	},
 	{
+		Name: "row-blocks-beyond-their-task", File: "internal/device/cpu/gemm_run.go",
+		Old:     "row, min(row+blockRows, t.row1), col",
+		New:     "row, min(row+blockRows, s.rowPanels), col",
+		Package: "internal/device/cpu", Run: "TestGemmRowBlocks|TestGemmPackedAgain", Needs: machineCode,
+	},
+	{
+		Name: "sums-of-the-block-of-rows-before", File: "internal/device/cpu/gemm_run.go",
+		Old:     "w.args.Continue = uintptr(kb)",
+		New:     "w.args.Continue = uintptr(kb + b.row0)",
+		Package: "internal/device/cpu", Run: "TestGemmRowBlocks", Needs: machineCode,
+	},
+	{
 		Name: "fourth-vector-of-b", File: "internal/emit/x86/gemm_operands.go",
 		Old:     "return asm.Idx(panel, gVectorB3, 1, 0)",
 		New:     "return asm.Idx(panel, gVectorB, 2, 0)",

@@ -85,6 +85,31 @@ func TestGemmColumnsCopied(t *testing.T) {
 	}
 }
 
+// Results in place that are visited for each block of k go in blocks of rows, where B is
+// packed before the run or read where it lies; and few steps fetch results far ahead.
+func TestGemmRowBlocks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	devices := machines(t)
+	for _, c := range []gemmCase{
+		{size: gemmSize{1, 2*partialRows + 7, 70, 1100}, const_: true},
+		{size: gemmSize{1, partialRows + 1, 130, 520}, const_: true, dtype: "f64"},
+		{size: gemmSize{2, partialRows + 5, 33, 600}},
+		{size: gemmSize{1, 700, aheadResults/700 + 40, aheadSteps - 3}, const_: true},
+	} {
+		c.x, c.y, c.out, c.ints = "plain", "plain", "plain", true
+		test := c.build(rng)
+		want := test.reference(t)
+		for i, d := range devices {
+			if few(d, i+1) {
+				continue
+			}
+			for _, workers := range []int{1, 2} {
+				test.check(t, fmt.Sprintf("%v %v %d workers", c, d.isa, workers), test.run(t, d, test.compile(t, d), workers, rng.IntN(2) == 0), want)
+			}
+		}
+	}
+}
+
 // A row's results have the same bits whatever else the product holds, however
 // it is cut, and whatever tiles compute it; also those of AVX2 and AVX-512. Sums of
 // halves are others.
