@@ -65,13 +65,7 @@ func (s *side) newTrained(q question) (*trained, error) {
 	return &trained{step, program, net.Flops}, nil
 }
 
-func (t *trained) one(ctx context.Context) error {
-	outs, err := t.program.Run(ctx, t.Inputs)
-	for _, o := range outs {
-		o.Release()
-	}
-	return err
-}
+func (t *trained) one(ctx context.Context) error { return t.program.Step(ctx, t.Inputs) }
 
 // losses begins with a file, and gives the loss before each step.
 func (t *trained) losses(ctx context.Context, q question) (all []float32, err error) {
