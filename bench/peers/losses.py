@@ -17,10 +17,14 @@ import os
 import sys
 import tempfile
 
+import torch
+import torch.nn.functional as F
 from ours import Ours
+from safetensors.torch import save_file
+from train import SIZES, torch_model
 
+NET = "gpt6"
 LIMIT = 1e-4
-LAYERS, HEADS, WIDTH, PLACES, VOCABULARY, BATCH = 6, 6, 384, 256, 65, 8
 
 
 def arguments():
@@ -34,33 +38,27 @@ class Torch:
     """Torch's side, which begins with the same numbers each time."""
 
     def __init__(self, threads):
-        import torch
-        from train import torch_model
-
         torch.set_num_threads(threads)
         torch.manual_seed(0)
-        self.net = torch_model(LAYERS, HEADS, WIDTH, PLACES, VOCABULARY)
+        *sizes, batch = SIZES[NET]
+        places, vocabulary = sizes[-2:]
+        self.net = torch_model(*sizes)
         for p in self.net.parameters():
             if p.dim() > 1:
                 torch.nn.init.normal_(p, std=0.02)
         self.adam = torch.optim.AdamW(self.net.parameters(), lr=1e-3)
-        self.ids, self.targets = (torch.randint(0, VOCABULARY, (BATCH, PLACES)) for _ in range(2))
+        self.ids, self.targets = (torch.randint(0, vocabulary, (batch, places)) for _ in range(2))
         self.steps = 0
 
     def step(self):
-        import torch.nn.functional as F
-
         self.adam.zero_grad()
-        loss = F.cross_entropy(self.net(self.ids).reshape(-1, VOCABULARY), self.targets.reshape(-1))
+        loss = F.cross_entropy(self.net(self.ids).flatten(0, 1), self.targets.flatten())
         loss.backward()
         self.adam.step()
         self.steps += 1
         return loss.item()
 
     def save(self, file):
-        import torch
-        from safetensors.torch import save_file
-
         tensors = {"ids": self.ids, "targets": self.targets, "state.optim.count": torch.tensor(self.steps)}
         for name, p in self.net.named_parameters():
             tensors["weight." + name] = p.detach().clone()
@@ -69,21 +67,24 @@ class Torch:
         save_file(tensors, file)
 
 
+def off(ours, theirs):
+    return abs(ours - theirs) / theirs
+
+
 def main():
     args = arguments()
-    off = lambda ours, theirs: abs(ours - theirs) / theirs
     with tempfile.TemporaryDirectory() as folder:
         ours, file = Ours("", args.threads, folder), os.path.join(folder, "step.safetensors")
         alone = Torch(1)
         one = [alone.step() for _ in range(args.steps)]
-        torch = Torch(args.threads)
-        torch.save(file)
-        whole = ours.ask(dtype="f32", net="gpt6", file=file, steps=args.steps)["losses"]
+        rival = Torch(args.threads)
+        rival.save(file)
+        whole = ours.ask(dtype="f32", net=NET, file=file, steps=args.steps)["losses"]
         theirs, here, after = [], [], []
         for _ in range(args.steps):
-            torch.save(file)
-            pair = ours.ask(dtype="f32", net="gpt6", file=file, steps=2)["losses"]
-            theirs.append(torch.step())
+            rival.save(file)
+            pair = ours.ask(dtype="f32", net=NET, file=file, steps=2)["losses"]
+            theirs.append(rival.step())
             here.append(off(pair[0], theirs[-1]))
             after.append(pair[1])
     after = [off(o, t) for o, t in zip(after, theirs[1:])]

@@ -41,7 +41,7 @@ type question struct {
 
 type answer struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
-	Losses  []float32   `json:"losses,omitempty"`
+	Losses  []float64   `json:"losses,omitempty"`
 	Rate    float64     `json:"rate,omitempty"`  // texts or steps a second
 	Bound   float64     `json:"bound,omitempty"` // what the peak of the processor, measured just before and after, allows
 }

@@ -26,7 +26,10 @@ func (s *side) train(ctx context.Context, q question) (a answer, err error) {
 		s.steps[key] = t
 	}
 	if q.File != "" {
-		a.Losses, err = t.losses(ctx, q)
+		if err := t.Load(ctx, q.File); err != nil {
+			return a, err
+		}
+		a.Losses, err = t.Losses(ctx, t.program, q.Steps)
 		return a, err
 	}
 	if err := t.one(ctx); err != nil { // warm, as train.py does it with others
@@ -66,25 +69,3 @@ func (s *side) newTrained(q question) (*trained, error) {
 }
 
 func (t *trained) one(ctx context.Context) error { return t.program.Step(ctx, t.Inputs) }
-
-// losses begins with a file, and gives the loss before each step.
-func (t *trained) losses(ctx context.Context, q question) (all []float32, err error) {
-	if err := t.Load(ctx, q.File); err != nil {
-		return nil, err
-	}
-	for range q.Steps {
-		outs, err := t.program.Run(ctx, t.Inputs)
-		if err != nil {
-			return nil, err
-		}
-		loss, err := sinter.Values[float32](ctx, outs[0])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, loss...)
-		for _, o := range outs {
-			o.Release()
-		}
-	}
-	return all, nil
-}

@@ -4,6 +4,7 @@
 package training
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -136,4 +137,33 @@ func Find(name string) (Net, error) {
 		}
 	}
 	return Net{}, fmt.Errorf("no net %q: there are mlp, gpt and gpt6", name)
+}
+
+// Losses does n steps with a program of the graph, and gives the loss before each update.
+func (s *Step) Losses(ctx context.Context, p *sinter.Program, n int) ([]float64, error) {
+	losses := make([]float64, n)
+	for i := range losses {
+		var err error
+		if losses[i], err = s.one(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return losses, nil
+}
+
+func (s *Step) one(ctx context.Context, p *sinter.Program) (loss float64, err error) {
+	outs, err := p.Run(ctx, s.Inputs)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		for _, o := range outs {
+			o.Release()
+		}
+	}()
+	v, err := sinter.Values[float32](ctx, outs[0])
+	if err != nil {
+		return 0, err
+	}
+	return float64(v[0]), nil
 }

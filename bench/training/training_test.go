@@ -71,17 +71,9 @@ func TestSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer program.Close()
-			var losses []float32
-			for range 8 {
-				outs, err := program.Run(context.Background(), step.Inputs)
-				if err != nil {
-					t.Fatal(err)
-				}
-				loss, err := sinter.Values[float32](context.Background(), outs[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				losses = append(losses, loss[0])
+			losses, err := step.Losses(context.Background(), program, 8)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if !(losses[7] < losses[0]-0.02) {
 				t.Errorf("losses %v do not fall", losses)

@@ -127,34 +127,9 @@ func (b *benchRun) newSteps(ctx context.Context, n training.Net, isa, dtype stri
 	return &steps{step, program, o.Device}, nil
 }
 
-// one does a step and gives its loss.
-func (s *steps) one(ctx context.Context) (loss float64, err error) {
-	outs, err := s.program.Run(ctx, s.Inputs)
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		for _, o := range outs {
-			o.Release()
-		}
-	}()
-	v, err := sinter.Values[float32](ctx, outs[0])
-	if err != nil {
-		return 0, err
-	}
-	return float64(v[0]), nil
-}
-
-// many are the losses of n steps.
-func (s *steps) many(ctx context.Context, n int) ([]float64, error) {
-	losses := make([]float64, n)
-	for i := range losses {
-		var err error
-		if losses[i], err = s.one(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return losses, nil
+// losses are those of n more steps.
+func (s *steps) losses(ctx context.Context, n int) ([]float64, error) {
+	return s.Losses(ctx, s.program, n)
 }
 
 // referenceLosses are what losses are compared with.
@@ -168,7 +143,7 @@ func (b *benchRun) referenceLosses(ctx context.Context, n training.Net) (_ []flo
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.program.Close()) }()
-	return s.many(ctx, accuracySteps)
+	return s.losses(ctx, accuracySteps)
 }
 
 // train measures steps of one net with one instruction set and number format.
@@ -189,11 +164,11 @@ func (b *benchRun) train(ctx context.Context, n training.Net, isa, dtype string,
 		Name: n.Name, Set: "step", ISA: isa, DType: dtype, Shape: n.Shape(),
 		Work: 1, Unit: "steps/s", Flops: n.Flops,
 		Run: func(ctx context.Context, threads int) error {
-			_, err := all[threads].one(ctx)
+			_, err := all[threads].losses(ctx, 1)
 			return err
 		},
 		Accuracy: func(ctx context.Context, threads int) (float64, error) {
-			got, err := all[threads].many(ctx, len(want))
+			got, err := all[threads].losses(ctx, len(want))
 			if err != nil {
 				return 0, err
 			}
@@ -225,7 +200,7 @@ func (b *benchRun) showStep(ctx context.Context, n training.Net) (err error) {
 		return err
 	}
 	step := func(ctx context.Context) error {
-		_, err := s.one(ctx)
+		_, err := s.losses(ctx, 1)
 		return err
 	}
 	if f := b.flags.train; f.html != "" {

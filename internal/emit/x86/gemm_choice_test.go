@@ -40,13 +40,8 @@ func TestTileChoice(t *testing.T) {
 // The same on Zen 5, whose third cache feeds a wide tile without being asked to.
 func TestTileChoiceZen5(t *testing.T) {
 	zen5 := cpuid.CPU{Arch: "zen5", Caches: cpuid.Caches{L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20}}
-	core := CoreOf(&zen5, AVX512)
 	wide, tall := GemmTile{6, 4}, GemmTile{14, 2}
-	for _, c := range []struct {
-		format GemmFormat
-		shape  GemmShape
-		want   GemmTile
-	}{
+	testTileChoices(t, CoreOf(&zen5, AVX512), []tileChoice{
 		{GemmF32, GemmShape{6, 384, 1536}, wide},
 		{GemmF32, GemmShape{6, 1536, 384}, wide},
 		{GemmF32, GemmShape{16, 384, 1536}, wide},
@@ -56,7 +51,18 @@ func TestTileChoiceZen5(t *testing.T) {
 		{GemmF32, GemmShape{2048, 2048, 2048}, wide},
 		{GemmBytes, GemmShape{14, 4096, 1024}, tall}, // half of the third cache is not always there
 		{GemmBytes, GemmShape{7, 384, 384}, tall},
-	} {
+	})
+}
+
+type tileChoice struct {
+	format GemmFormat
+	shape  GemmShape
+	want   GemmTile
+}
+
+func testTileChoices(t *testing.T, core Core, cases []tileChoice) {
+	t.Helper()
+	for _, c := range cases {
 		if got := core.Tile(AVX512, c.format, c.shape); got != c.want {
 			t.Errorf("%v %v: %v, want %v", c.format, c.shape, got, c.want)
 		}
@@ -98,13 +104,8 @@ func TestTileChoiceWide(t *testing.T) {
 // product's lines are results.
 func TestTileChoiceCrowded(t *testing.T) {
 	amx := cpuid.CPU{Arch: "graniterapids", Caches: cpuid.Caches{L1D: 48 << 10, L2: 2 << 20, L3: 480 << 20}}
-	core := CoreOf(&amx, AVX512)
 	square, few := GemmTile{32, 2}, GemmTile{12, 4}
-	for _, c := range []struct {
-		format GemmFormat
-		shape  GemmShape
-		want   GemmTile
-	}{
+	testTileChoices(t, CoreOf(&amx, AVX512), []tileChoice{
 		{GemmAMXBytes, GemmShape{2071, 2054, 16}, few},
 		{GemmAMXBytes, GemmShape{2071, 2042, 16}, few},
 		{GemmAMXBytes, GemmShape{4000, 1027, 16}, few},
@@ -117,11 +118,7 @@ func TestTileChoiceCrowded(t *testing.T) {
 		{GemmAMXBF16, GemmShape{2071, 2054, 125}, square},
 		{GemmBytes, GemmShape{2071, 2054, 16}, GemmTile{6, 4}},
 		{GemmBytes, GemmShape{2071, 2100, 16}, GemmTile{14, 2}},
-	} {
-		if got := core.Tile(AVX512, c.format, c.shape); got != c.want {
-			t.Errorf("%v %v: %v, want %v", c.format, c.shape, got, c.want)
-		}
-	}
+	})
 }
 
 // The estimate grows with the work, whatever tile does it, and knows no shape
