@@ -15,6 +15,8 @@ type helper struct {
 	job    atomic.Pointer[run]
 	parked atomic.Bool
 	wake   chan struct{} // holds one: sent by whoever turns parked to false
+	caller *run          // for which it is woken
+	from   int           // the processor on which that was done
 }
 
 // endOfWork is the job that ends a helper.
@@ -24,14 +26,37 @@ var endOfWork run
 func (h *helper) start(r *run, worker int) {
 	h.worker = worker
 	h.job.Store(r)
-	h.rouse()
+	h.rouse(r)
 }
 
-// rouse wakes h if it is parked.
-func (h *helper) rouse() {
-	if h.parked.CompareAndSwap(true, false) {
-		h.wake <- struct{}{}
+// rouse wakes h for a run if it is parked.
+func (h *helper) rouse(r *run) {
+	if !h.parked.CompareAndSwap(true, false) {
+		return
 	}
+	r.coming.Add(1)
+	h.caller, h.from = r, thisCPU()
+	wake(h.wake)
+}
+
+// wake wakes who sleeps on a channel that has room. The goroutine that was made ready last
+// is kept for the thread that did it: others take it only after a sleep of some 60
+// microseconds, which that spends with its task. So another one is made ready behind it.
+func wake(c chan<- struct{}) {
+	c <- struct{}{}
+	go nothing()
+}
+
+func nothing() {}
+
+// arrive is the first that a helper does when it was woken. Its thread may have been put
+// on the processor of the one that woke it, although others are idle: Linux takes the
+// sleeping processors of a virtual machine for busy ones, and all if they were of late.
+// There one of the two would wait for milliseconds.
+func (h *helper) arrive() {
+	h.caller.coming.Add(-1)
+	h.caller = nil
+	leaveCPU(h.from)
 }
 
 func (h *helper) loop() {
@@ -82,18 +107,21 @@ func (h *helper) park(linger *time.Timer) bool {
 	if h.job.Load() != nil {
 		if !h.parked.CompareAndSwap(true, false) {
 			<-h.wake
+			h.arrive()
 		}
 		return true
 	}
 	linger.Reset(h.pool.linger())
 	select {
 	case <-h.wake:
+		h.arrive()
 		linger.Stop()
 	case <-linger.C:
 		if h.pool.retire(h) {
 			return false
 		}
 		<-h.wake // start is on its way
+		h.arrive()
 	}
 	return true
 }

@@ -35,6 +35,8 @@ type Pool struct {
 	idleCount atomic.Int32 // len(idle)
 	live      atomic.Int32 // helpers that have not ended
 
+	yieldAt atomic.Int64 // when a worker may yield again, since processStart
+
 	mu     sync.Mutex
 	idle   []*helper // last in, first out: the one still spinning comes first
 	short  []*run    // runs that found too few
@@ -46,6 +48,29 @@ const (
 	stepSpin      = 100 * time.Microsecond // tasks take up to 60, and those of the next step come for sure
 	defaultLinger = 5 * time.Second
 )
+
+// A helper that was woken may wait for the processor of a worker, which lets it in
+// between two tasks: see helper.arrive. Where another process takes that time instead,
+// nothing is let in for a while.
+const (
+	mostYields = 2 // a run
+	slowYield  = time.Millisecond
+	yieldPause = time.Second / 2
+)
+
+var processStart = time.Now()
+
+// letIn lets a thread run that may wait for the caller's processor.
+func (p *Pool) letIn(yield func()) {
+	begin := time.Since(processStart)
+	if int64(begin) < p.yieldAt.Load() {
+		return
+	}
+	yield()
+	if end := time.Since(processStart); end-begin > slowYield {
+		p.yieldAt.Store(int64(end + yieldPause))
+	}
+}
 
 func (p *Pool) spin() time.Duration {
 	if p.Spin == 0 {

@@ -356,12 +356,62 @@ func TestRousedWithoutAJob(t *testing.T) {
 	for range 20 {
 		together()
 		h := idle()
-		h.rouse()
+		h.rouse(&endOfWork)
 		if again := idle(); again != h {
 			t.Fatal("another helper")
 		}
 	}
 	together()
+}
+
+// Workers let helpers in only while some are on their way.
+func TestWokenHelpersArrive(t *testing.T) {
+	withProcs(t, 2)
+	p := &Pool{Spin: -1}
+	defer p.Close()
+	for range 50 {
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		var here atomic.Int32
+		steps := []Step{funcStep{2, func(int, int) error { // both at once
+			for here.Add(1); here.Load() < 2 && ctx.Err() == nil; runtime.Gosched() {
+			}
+			return ctx.Err()
+		}}}
+		r := newRun(ctx, p, steps, []uint32{2}, 2, 2)
+		err := r.lead()
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := r.coming.Load(); n != 0 {
+			t.Fatalf("%d helpers are on their way after all have come", n)
+		}
+	}
+}
+
+// Where others take the time that a worker yields, it does not go on with that.
+func TestLetIn(t *testing.T) {
+	var p Pool
+	n := 0
+	for range 3 {
+		p.letIn(func() { n++; time.Sleep(2 * slowYield) })
+	}
+	if n != 1 {
+		t.Errorf("%d of 3 yields to others, want 1", n)
+	}
+	// As after a while. A yield may be slow by chance, but not each of a hundred.
+	for range 100 {
+		p.yieldAt.Store(0)
+		n = 0
+		p.letIn(func() { n++ })
+		if n == 0 {
+			t.Fatal("no yield after a pause")
+		}
+		if p.yieldAt.Load() == 0 {
+			return
+		}
+	}
+	t.Error("a pause after each yield that took no time")
 }
 
 func TestTooManyTasks(t *testing.T) {

@@ -28,6 +28,8 @@ type run struct {
 	wake    chan struct{} // holds one: sent by whoever turns parked to false
 
 	present atomic.Int32 // workers, the caller included
+	coming  atomic.Int32 // helpers that were woken and have not arrived
+	yielded atomic.Int32 // how often a worker let them in
 	parked  atomic.Bool  // the caller sleeps until the cursor moves on
 	err     atomic.Pointer[error]
 
@@ -127,7 +129,7 @@ func (r *run) begin(step int) {
 	}
 	r.cursor.Store(uint64(step) << stepShift)
 	if r.parked.CompareAndSwap(true, false) {
-		r.wake <- struct{}{}
+		wake(r.wake)
 	}
 	if step < len(r.steps) {
 		r.pool.recruit(r, min(r.threads, int(r.counts[step])))
@@ -160,6 +162,10 @@ func (r *run) work(worker int, leader bool) (ended bool) {
 			if err := r.do(step, worker, r.deal(worker, step)); err != nil {
 				r.fail(err)
 			}
+		}
+		if r.coming.Load() > 0 && r.yielded.Load() < mostYields {
+			r.yielded.Add(1)
+			r.pool.letIn(yieldCPU)
 		}
 		if r.finished.Add(1) == r.counts[step] {
 			r.begin(step + 1)

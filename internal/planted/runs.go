@@ -21,6 +21,30 @@ var runDefects = []Defect{
 		Package: "internal/jit", Run: "TestRousedWithoutAJob",
 	},
 	{
+		Name: "thread-bound-to-other-processors", File: "internal/jit/place_linux.go",
+		Old:     "_ = unix.SchedSetaffinity(0, &all) // as before",
+		New:     "_ = all",
+		Package: "internal/jit", Run: "TestLeaveCPU",
+	},
+	{
+		Name: "processor-not-left", File: "internal/jit/place_linux.go",
+		Old:     "others.Clear(cpu)",
+		New:     "others.Clear(cpu + 1)",
+		Package: "internal/jit", Run: "TestLeaveCPU",
+	},
+	{
+		Name: "helper-on-its-way-for-ever", File: "internal/jit/helper.go",
+		Old:     "h.caller.coming.Add(-1)",
+		New:     "h.caller.coming.Add(0)",
+		Package: "internal/jit", Run: "TestWokenHelpersArrive",
+	},
+	{
+		Name: "time-yielded-to-others", File: "internal/jit/pool.go",
+		Old:     "end-begin > slowYield {",
+		New:     "end-begin > 1000*slowYield {",
+		Package: "internal/jit", Run: "TestLetIn",
+	},
+	{
 		Name: "lock-left-to-children", File: "internal/filelock/filelock.go",
 		Old:     "	unlock(f)\n",
 		New:     "",
