@@ -6,10 +6,16 @@ import "math"
 // that what is built on it needs no case for 0.
 func (x Tensor) negative() Tensor { return Where(x.Less(Scalar(0)), x, x.Neg()) }
 
-// ReLU is x where x > 0, else 0; NaN stays. Its gradient at 0 is 0.
+// ReLU is x where x > 0, else 0; NaN stays. Its gradient at 0 is 0, at NaN 1.
 func (x Tensor) ReLU() Tensor {
 	// The last x is for NaN and -0, which stay as they are.
-	return Where(x.Greater(Scalar(0)), x, Where(x.Less(Scalar(0)), x.like(0), x.Detach()))
+	y := Where(x.Greater(Scalar(0)), x, Where(x.Less(Scalar(0)), x.like(0), x))
+	return withGradient(y, []Tensor{x}, reluGradient)
+}
+
+// reluGradient needs the result alone, as sigmoidGradient does.
+func reluGradient(_ []Tensor, y, dy Tensor) []Tensor {
+	return []Tensor{Where(y.LessEqual(Scalar(0)), dy.like(0), dy)}
 }
 
 // LeakyReLU is x where x > 0, else slope*x.

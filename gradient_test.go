@@ -436,6 +436,10 @@ func TestGradAtEdges(t *testing.T) {
 		"gelu below, f16": {sinter.F16, tensor.GELUTanh, -300, []float64{0, 0}},
 		"x^2":             {sinter.F64, func(x tensor) tensor { return x.Pow(two) }, 0, []float64{0, 2, 0, 0, 0}},
 		"x^3 + x^1":       {sinter.F64, func(x tensor) tensor { return x.Pow(three).Add(x.Pow(sinter.Scalar(1))) }, 0, []float64{1, 0, 6, 0, 0}},
+		"relu":            {sinter.F32, tensor.ReLU, 0, []float64{0}},
+		"relu below 0":    {sinter.F32, tensor.ReLU, math.Copysign(0, -1), []float64{0}},
+		"relu, far":       {sinter.F32, tensor.ReLU, inf, []float64{1}},
+		"relu of nan":     {sinter.F32, tensor.ReLU, math.NaN(), []float64{1}}, // as PyTorch
 		"std":             {sinter.F64, func(x tensor) tensor { return sinter.Stack(0, x, x).Std(0) }, 2, []float64{0}},
 	} {
 		x := sinter.Of([]float64{c.at}, 1).Cast(c.dt)

@@ -178,7 +178,7 @@ func TestNoOptNames(t *testing.T) {
 			}
 			for _, off := range []string{"fues", "", "int4", "fma/none", "int4/none"} {
 				err := compile("all", off)
-				if err == nil || !strings.Contains(err.Error(), `"`+off+`"`) || !strings.Contains(err.Error(), "all, fuse, rows") || !strings.Contains(err.Error(), "merge-products, fma, order") {
+				if err == nil || !strings.Contains(err.Error(), `"`+off+`"`) || !strings.Contains(err.Error(), "all, fuse, rows") || !strings.Contains(err.Error(), "merge-products, turn-products, fma, order") {
 					t.Errorf("%s, %s: %q: %v", name, p, off, err)
 				}
 			}

@@ -22,6 +22,36 @@ var rewriteDefects = []Defect{
 		Package: ".", Run: "TestReferenceOperators",
 	},
 	{
+		Name: "turned-though-an-output", File: "internal/rewrite/turned.go",
+		Old:     "if slices.Contains(g.Outputs, n) {",
+		New:     "if slices.Contains(g.Outputs, product.In[0]) {",
+		Package: "internal/rewrite", Run: "TestGolden",
+	},
+	{
+		Name: "sum-of-turned-rows-along-the-same-axis", File: "internal/rewrite/turned.go",
+		Old:     "Axes: []int{1 - n.Attr.Axes[0]}",
+		New:     "Axes: []int{n.Attr.Axes[0]}",
+		Package: "internal/device/cpu", Run: "TestTurnedProducts",
+	},
+	{
+		Name: "turned-operands-in-the-same-order", File: "internal/rewrite/turned.go",
+		Old:     "slices.Reverse(in)",
+		New:     "slices.Clone(in)",
+		Package: "internal/device/cpu", Run: "TestTurnedProducts",
+	},
+	{
+		Name: "variable-that-stays-turned", File: "internal/rewrite/turned.go",
+		Old:     "changes[n.Attr.Leaf] = true",
+		New:     "for i := range changes {\n\t\t\t\tchanges[i] = true\n\t\t\t}",
+		Package: "internal/rewrite", Run: "TestGolden",
+	},
+	{
+		Name: "relu-passes-at-zero", File: "activation.go",
+		Old:     "Where(y.LessEqual(Scalar(0)), dy.like(0), dy)",
+		New:     "Where(y.Less(Scalar(0)), dy.like(0), dy)",
+		Package: ".", Run: "TestGradAtEdges",
+	},
+	{
 		Name: "sub-self-of-floats", File: "internal/rewrite/algebra.go",
 		Old:     "if n.In[0] == n.In[1] && !isFloat(n) {",
 		New:     "if n.In[0] == n.In[1] {",

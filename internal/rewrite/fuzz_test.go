@@ -196,7 +196,7 @@ func rare(count map[string]int) []string {
 	var all []string
 	for _, p := range Passes() {
 		names := []string{p.Name}
-		if len(p.Rules) > 0 || p.Kind == Rounding {
+		if len(p.Rules) > 0 || p.Asked {
 			names = nil
 		}
 		for _, r := range p.Rules {

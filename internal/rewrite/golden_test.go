@@ -26,7 +26,7 @@ func TestGolden(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("%s is named after no pass", file)
 		}
-		o := Options{NoOpt: without(name), Precision: passes[at].precision, Check: true}
+		o := Options{NoOpt: without(name), Precision: passes[at].precision, TurnProducts: true, Check: true}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,7 @@ type pass struct {
 	required bool // cannot be switched off
 	// precision, if set, is the number format that must be asked for.
 	precision ir.DType
+	asked     func(o *Options) bool // if set, what else must be asked for
 	doc       string
 	rules     []rule
 	run       func(s *setting, g *ir.Graph) (*ir.Graph, error)
@@ -46,6 +47,8 @@ var passes = []pass{
 	{name: "sink", doc: "work before views: elements are computed once and then repeated or moved", rules: sinkRules},
 	{name: "merge-reductions", kind: Reassociating, doc: "sums of sums become one, and sums of repeated rows are done once", rules: mergeReductionRules},
 	{name: "merge-products", doc: "products of one matrix with several weights become one product", run: mergeProducts},
+	{name: "turn-products", kind: Reassociating, doc: "products of few rows by a variable that changes and lies turned are computed turned, where the device packs it in each run",
+		asked: func(o *Options) bool { return o.TurnProducts }, run: turnProducts},
 	{name: "bf16", kind: Rounding, required: true, precision: ir.BF16, doc: "products, of gradients too, compute in bf16, where asked for", run: computeBF16},
 	{name: "f16", kind: Rounding, required: true, precision: ir.F16, doc: "products, of gradients too, compute in f16, where asked for", run: computeF16},
 	{name: "tf32", kind: Rounding, required: true, precision: ir.TF32, doc: "products, of gradients too, may round operands to TF32 where the device has units for that, where asked for", run: allowTF32},
@@ -60,6 +63,8 @@ var order = []struct{ before, after, reason string }{
 	{"simplify", "fma", "the rules know add and mul; behind an fma they see neither"},
 	{"sink", "merge-products", "views on the shared matrix and before the bias hide what products have in common"},
 	{"merge-reductions", "fma", "a sum of products is not to be hidden behind another sum"},
+	{"merge-products", "turn-products", "products of one matrix become one, which has more columns"},
+	{"sink", "turn-products", "what is turned is a variable itself"},
 	{"merge-products", "bf16", "operands are compared before each has a rounding of its own"},
 	{"merge-products", "f16", "operands are compared before each has a rounding of its own"},
 	{"merge-products", "int8", "products of bytes have no bias; what is added comes behind the scales"},
@@ -76,7 +81,10 @@ type Options struct {
 	// Precision is what products compute in: BF16, F16, TF32, I8, or as written
 	// where it is 0 or F32.
 	Precision ir.DType
-	Check     bool // verify the graph before and after each step
+	// TurnProducts tells that the device packs what products multiply by in each run
+	// where that changes, and turns it on the way.
+	TurnProducts bool
+	Check        bool // verify the graph before and after each step
 	// Trace, if set, gets the graph after each step that changed it.
 	Trace func(step, text string)
 	// Observe, if set, is given each step with the graph that it made, whose
@@ -102,6 +110,7 @@ type Info struct {
 	Name     string
 	Kind     Kind
 	Required bool
+	Asked    bool // runs only where that is asked for
 	Doc      string
 	Rules    []RuleInfo
 }
@@ -113,7 +122,7 @@ type RuleInfo struct{ Name, Reason string }
 func Passes() []Info {
 	var all []Info
 	for _, p := range passes {
-		i := Info{p.name, p.kind, p.required, p.doc, nil}
+		i := Info{p.name, p.kind, p.required, p.precision != 0 || p.asked != nil, p.doc, nil}
 		for _, r := range p.rules {
 			i.Rules = append(i.Rules, RuleInfo{p.name + "/" + r.name, r.reason})
 		}
@@ -134,7 +143,7 @@ func run(table []pass, g *ir.Graph, o Options) (*ir.Graph, []Stat, error) {
 		return nil, nil, err
 	}
 	for _, p := range table {
-		if p.precision != 0 && p.precision != o.Precision {
+		if p.precision != 0 && p.precision != o.Precision || p.asked != nil && !p.asked(&o) {
 			off[p.name] = true
 		}
 	}

@@ -21,6 +21,8 @@ type Target struct {
 	Templates map[ir.Op]bool
 	// Windows is how products read those of convolutions.
 	Windows ir.Windows
+	// TurnProducts is as in rewrite.Options.
+	TurnProducts bool
 	// See schedule.Options.
 	Half, Unpacked bool
 	// Without names parts of scheduling that the device cannot follow.
@@ -46,7 +48,7 @@ func Plan(g *ir.Graph, o device.Options, t Target, look *inspect.Compilation) (*
 		return nil, fmt.Errorf("define: %w", err)
 	}
 	look.Defined(defined, defined == g)
-	g, _, err = rewrite.Run(defined, rewrite.Options{NoOpt: noRewrite, Precision: o.Precision, Check: o.Check, Trace: o.Trace, Observe: look.Observer()})
+	g, _, err = rewrite.Run(defined, rewrite.Options{NoOpt: noRewrite, Precision: o.Precision, TurnProducts: t.TurnProducts, Check: o.Check, Trace: o.Trace, Observe: look.Observer()})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options, loo
 	if d.closed.Load() {
 		return nil, device.ErrClosed
 	}
-	plan, err := makePlan(g, o, d.windows(), look)
+	plan, err := compile.Plan(g, o, d.planTarget(), look)
 	if err != nil {
 		return nil, err
 	}
@@ -117,20 +117,17 @@ func (d *Device) compile(ctx context.Context, g *ir.Graph, o device.Options, loo
 // Plan is the target-independent part: rewriting and scheduling for what this
 // device has templates for, on every processor.
 func Plan(g *ir.Graph, o device.Options) (*schedule.Plan, error) {
-	return makePlan(g, o, ir.WindowsAsRows, nil)
+	return compile.Plan(g, o, compile.Target{Templates: templates, Windows: ir.WindowsAsRows}, nil)
 }
 
-func makePlan(g *ir.Graph, o device.Options, windows ir.Windows, look *inspect.Compilation) (*schedule.Plan, error) {
-	return compile.Plan(g, o, compile.Target{Templates: templates, Windows: windows}, look)
-}
-
-// windows is how products read those of convolutions. AMX splits a constant right
-// operand once, so it has weights there.
-func (d *Device) windows() ir.Windows {
+// planTarget is what kernels for this device's instruction set want. AMX splits a constant
+// right operand once, so it has weights there, and both operands of others as often.
+func (d *Device) planTarget() compile.Target {
+	t := compile.Target{Templates: templates, Windows: ir.WindowsAsRows}
 	if d.isa == AVX2 || d.isa == AVX512 {
-		return ir.WindowsAsColumns
+		t.Windows, t.TurnProducts = ir.WindowsAsColumns, true
 	}
-	return ir.WindowsAsRows
+	return t
 }
 
 // templates are the anchors with a kernel of their own.
