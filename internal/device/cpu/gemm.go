@@ -28,6 +28,7 @@ type gemmKernel struct {
 	hasBeside    bool
 	packX, packY *part
 	finish       *part
+	linear       *template.Linear   // the same by tile kernels, where they can
 	finishOps    float64            // operations on each sum behind it
 	transpose    uintptr            // Y lies by columns: code that turns them; else 0
 	columns      *template.Separate // Y is packed by tables; nil: by packY
@@ -82,6 +83,9 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 		}
 		if lanes.AMX() {
 			k.finishOps = operationsOf(g, k.finish)
+		}
+		if l, ok := g.Linear(); ok && k.plainOut && lanes.Linear() {
+			k.linear = &l
 		}
 	}
 	k.constY = newConstY(g, fmt.Sprint(lanes, cutOf(lanes)))

@@ -28,7 +28,7 @@ func someApart(rows, panels []x86.Found) bool {
 func (s *gemmStep) apart(w *gemmWorker, b area, at addresses, panel, k0, k1 int, rows []x86.Found) error {
 	byTiles := w.args
 	defer func() { w.args = byTiles }() // goes on so
-	if s.kBlocks == 1 || !s.kernel.handsOver() {
+	if s.kBlocks == 1 || !s.handsOver() {
 		return s.apartAtOnce(w, b, at, s.row(panel), k0, k1, rows)
 	}
 	w.later = true
@@ -174,11 +174,11 @@ func (s *gemmStep) placeTile(w *gemmWorker, b area, at addresses, panel, row, he
 	g.Ahead += uintptr(row-panel) * g.LDAhead
 	if !s.tileC {
 		g.C = unsafe.Add(g.C, (row-panel)*int(g.LDC))
-		if s.kernel.finish != nil {
+		if s.finish() != nil {
 			g.C = unsafe.Add(g.C, 4*col)
 		}
 	}
-	s.placeBeside(w, at.beside, row, first, true)
+	s.placeBeside(w, &at, row, first, true)
 	g.Finish.Row, g.Finish.Col = uintptr(row), uintptr(first)
 }
 

@@ -34,6 +34,9 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.tiles, err = kind.set(k.tile(r.module.device, size, r.common != nil)); err != nil {
 		return nil, err
 	}
+	if s.linear, err = s.mayBeLinear(size); err != nil {
+		return nil, err
+	}
 	s.gemmPlan = s.plan(size, r.workers, false)
 	if s.tasks() == 0 {
 		return s, nil
@@ -86,6 +89,9 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 	}
 	if !moved {
 		return true
+	}
+	if linear, err := s.mayBeLinear(s.gemmSize); err != nil || linear != s.linear {
+		return false
 	}
 	for i := range s.workers {
 		w := &s.workers[i]
@@ -158,7 +164,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
 	cut.dear = s.places != nil && !s.tiles.byPlaces()
-	cut.whole = !cut.parts && (s.kernel.finish == nil || s.kernel.handsOver())
+	cut.whole = !cut.parts && (s.finish() == nil || s.handsOver())
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 

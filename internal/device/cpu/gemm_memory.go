@@ -34,7 +34,7 @@ const (
 
 // parts are those that this run calls, nil for others.
 func (s *gemmStep) parts() (all [gemmParts]*part) {
-	all = [gemmParts]*part{gemmPackX: s.kernel.packX, gemmFinish: s.kernel.finish}
+	all = [gemmParts]*part{gemmPackX: s.kernel.packX, gemmFinish: s.finish()}
 	if s.packsB() {
 		all[gemmPackY] = s.kernel.packY
 	}
@@ -79,7 +79,7 @@ func (s *gemmStep) panelStrides() {
 	default:
 		s.strideA = s.maxK()*f.StepA()/s.word + pad
 	}
-	if s.tileC = s.kernel.handsOver() && s.kBlocks == 1; s.tileC {
+	if s.tileC = s.handsOver() && s.kBlocks == 1; s.tileC {
 		s.strideC = s.width
 	}
 }
@@ -114,7 +114,7 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	g.narrow = g.room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	g.parts = g.room(s.splits() && s.packedB == nil, g.slots*s.keptBytes())
 	g.b = g.room(s.packsB(), whole*s.slotBytes())
-	g.c = g.room(k.finish != nil, s.word*rowsC*s.strideC)
+	g.c = g.room(s.finish() != nil, s.word*rowsC*s.strideC)
 	g.sums = g.room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
 	for i, p := range s.parts() {
 		if p != nil {
@@ -146,7 +146,7 @@ func (s *gemmStep) equip(w *gemmWorker, r *binding, own unsafe.Pointer, g *gemmR
 			return err
 		}
 	}
-	if s.kernel.handsOver() {
+	if s.handsOver() {
 		w.finish.behind(&w.args)
 	}
 	return nil

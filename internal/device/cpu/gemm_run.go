@@ -26,6 +26,7 @@ type gemmStep struct {
 	fromB   []uint64    // numbers of the buffers that it was packed from, or is once they stay
 	commonB *jit.Memory // B that several products of the run have: packedB, but of the one that packs it
 	places  *places     // of a Y that is packed by tables
+	linear  bool        // tile kernels do what the epilogue does, to results where they lie
 	directB bool        // B is read where it lies, or each task packs what it needs
 	copyX   bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
 	partX   bool        // rows of X, used in place or copied, end with a part of a step
@@ -89,7 +90,7 @@ func (s *gemmStep) inBlocks() bool {
 	if s.splits() || s.kBlocks == 1 {
 		return s.splits()
 	}
-	return s.kernel.finish != nil || !s.packsB() && !s.tiles.Format.AMX()
+	return s.finish() != nil || !s.packsB() && !s.tiles.Format.AMX()
 }
 
 // block computes the results of one block of a task over all k.
@@ -138,8 +139,8 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				w.args.Follow = 1
 			}
 			s.placeC(w, b, at.out, r0, r1-r0, col0)
-			s.placeBeside(w, at.beside, r0, col0, last)
-			if !last && s.kernel.finish != nil {
+			s.placeBeside(w, &at, r0, col0, last)
+			if !last && s.finish() != nil {
 				w.args.LDAhead = 0 // results come later
 			}
 			w.args.B, w.args.Finish.Row, w.args.Finish.Col = panels, uintptr(r0), uintptr(col0)
@@ -150,7 +151,7 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 			} else {
 				s.tiles.run(&w.args, n, r1-r0, col1-col0)
 			}
-			if last && s.kernel.finish != nil && !s.kernel.handsOver() {
+			if last && s.finish() != nil && !s.handsOver() {
 				if err := s.finishRows(w, b.batch0, r0, r1, col0, col1); err != nil {
 					return err
 				}
@@ -182,7 +183,7 @@ const callSteps = 180_000
 func (s *gemmStep) together(i int, b area, steps int) int {
 	k := s.kernel
 	turned := k.packX != nil && s.tiles.byColumns()
-	if k.packX != nil && !turned || s.copyX || s.splits() || k.finish != nil && !k.handsOver() {
+	if k.packX != nil && !turned || s.copyX || s.splits() || s.finish() != nil && !s.handsOver() {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
@@ -197,7 +198,11 @@ func (s *gemmStep) together(i int, b area, steps int) int {
 func (s *gemmStep) inPlaceX() bool { return s.kernel.packX == nil && !s.copyX }
 
 // addresses are those of one batch's matrices, of what is used in place.
-type addresses struct{ x, y, out, beside unsafe.Pointer }
+type addresses struct {
+	x, y, out, beside, bias unsafe.Pointer
+	ldBias                  int     // bytes from row to row, of one that has a number for each
+	scale                   float32 // of sums, where tile kernels add what lies beside
+}
 
 func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	k := s.kernel
@@ -212,6 +217,9 @@ func (s *gemmStep) bases(batch int) (a addresses, err error) {
 	}
 	if err == nil && k.hasBeside {
 		a.beside, err = s.base(k.beside, batch)
+	}
+	if err == nil && s.linear {
+		err = s.linearOperands(&a, batch)
 	}
 	return a, err
 }
@@ -280,7 +288,7 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 			g.Ahead += uintptr(aheadTiles * s.word * s.width)
 		}
 	}
-	if s.kernel.finish != nil { // else it is plain
+	if s.finish() != nil { // else it is plain
 		above := 0
 		if s.kBlocks > 1 {
 			above = row - s.row(b.row0)
@@ -293,11 +301,29 @@ func (s *gemmStep) placeC(w *gemmWorker, b area, out unsafe.Pointer, row, height
 	}
 }
 
-// placeBeside has what the epilogue reads fetched during the last block of k.
-func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col int, last bool) {
-	w.args.Beside, w.args.LDBeside = 0, 0
-	if beside != nil && last {
-		w.args.Beside, w.args.LDBeside = uintptr(beside)+uintptr(s.word*(row*s.rowBeside+col)), uintptr(s.word*s.rowBeside)
+// placeBeside has what the epilogue reads fetched during the last block of k, and added
+// there by tile kernels that do that.
+func (s *gemmStep) placeBeside(w *gemmWorker, at *addresses, row, col int, last bool) {
+	g := &w.args
+	g.Beside, g.LDBeside, g.Bias, g.RowBias, g.AddBeside, g.ReLU = 0, 0, 0, 0, 0, 0
+	if !last {
+		return
+	}
+	if at.beside != nil {
+		g.Beside, g.LDBeside = uintptr(at.beside)+uintptr(s.word*(row*s.rowBeside+col)), uintptr(s.word*s.rowBeside)
+		if s.linear {
+			g.AddBeside, g.Scale = 1, at.scale
+		}
+	}
+	switch {
+	case at.bias == nil:
+	case !s.kernel.linear.Bias.Col.IsInt(0):
+		g.Bias = uintptr(at.bias) + uintptr(s.word*col)
+	default:
+		g.RowBias, g.LDRowBias = uintptr(at.bias)+uintptr(row*at.ldBias), uintptr(at.ldBias)
+	}
+	if s.linear && s.kernel.linear.ReLU {
+		g.ReLU = 1
 	}
 }
 
@@ -305,7 +331,7 @@ func (s *gemmStep) placeBeside(w *gemmWorker, beside unsafe.Pointer, row, col in
 func (s *gemmStep) placeFinish(w *gemmWorker, batch int, last bool) {
 	f := &w.args.Finish
 	f.Entry, f.Later = 0, 0
-	if last && s.kernel.handsOver() {
+	if last && s.handsOver() {
 		f.Entry = w.finish.entry
 		f.Later = s.finishLater
 		w.finish.set(template.AtBatch, batch)

@@ -142,6 +142,9 @@ func (t *tileSet) run(args *x86.GemmArgs, rowPanels, rows, cols int) {
 	args.C = unsafe.Add(c, n*int(args.StepC))
 	args.Ahead += before
 	args.Beside += before
+	if args.Bias != 0 {
+		args.Bias += before
+	}
 	args.Panels = 1
 	args.Finish.Col += uintptr(cols - rest)
 	args.Finish.Cols = uintptr(rest)

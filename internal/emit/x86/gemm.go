@@ -52,6 +52,12 @@ const (
 // residual. With LDAhead or LDBeside 0 there is no such matrix: C may be memory
 // that is hot already.
 //
+// Bias, RowBias, AddBeside and ReLU are for formats that sum in f32 by vectors: what becomes
+// of results before they are stored. First a row is added to each row of C, if Bias is not
+// 0, or to row r the number at RowBias + r*LDRowBias. Then, if AddBeside is 1, they are
+// multiplied by Scale and Beside's elements are added, rounded once. At last, if ReLU is 1,
+// what is below 0 becomes 0.
+//
 // Where there is a Finish, each block is followed by it while its sums are still
 // in the first cache; see GemmFinish. C may then be the same memory for all.
 type GemmArgs struct {
@@ -73,14 +79,18 @@ type GemmArgs struct {
 	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
 	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel, see FetchRows
 	StepNextA, StepsA    uintptr        // bytes from those that a chunk fetches to those of the next, and from panel to panel
-	Mask                 [8]uint32      // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
+	Bias                 uintptr        // an address, as 0 stands for none
+	RowBias, LDRowBias   uintptr        // the same, and bytes
+	AddBeside, ReLU      uintptr
+	Scale                float32
+	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
 
 	// Where the next panel and the next row panel are, for the kernel alone: at
 	// last behind what the pointers above point to.
 	nextB, nextC, nextAhead, nextBeside, panels   uintptr
 	rowsA, rowsC, rowsAhead, rowsBeside, rowsLeft uintptr
-	rowsNextA, fetchA                             uintptr
+	rowsNextA, fetchA, nextBias, rowsBias         uintptr
 	joinLeft, joinMask, joinScale                 uintptr
 	saved                                         [len(liveWhileMultiplying)]uintptr
 }
@@ -113,8 +123,14 @@ const (
 	gemmLDNextA  = 184
 	gemmStepA    = 192
 	gemmStepsA   = 200
-	gemmMask     = 208
-	gemmFinish   = 240
+	gemmBias     = 208
+	gemmRowBias  = 216
+	gemmLDBias   = 224 // LDRowBias
+	gemmAdd      = 232 // AddBeside
+	gemmReLU     = 240
+	gemmScale    = 248
+	gemmMask     = 252
+	gemmFinish   = 288
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8
@@ -130,10 +146,12 @@ const (
 	gemmDownLeft   = gemmNextB + 72
 	gemmDownNextA  = gemmNextB + 80
 	gemmFetchA     = gemmNextB + 88
-	gemmJoinLeft   = gemmNextB + 96 // rows, see joinSums
-	gemmJoinMask   = gemmNextB + 104
-	gemmJoinScale  = gemmNextB + 112
-	gemmSaved      = gemmNextB + 120
+	gemmNextBias   = gemmNextB + 96
+	gemmDownBias   = gemmNextB + 104
+	gemmJoinLeft   = gemmNextB + 112 // rows, see joinSums
+	gemmJoinMask   = gemmNextB + 120
+	gemmJoinScale  = gemmNextB + 128
+	gemmSaved      = gemmNextB + 136
 )
 
 // GemmUnroll is the number of K steps in one round of a tile kernel's loop.

@@ -106,6 +106,9 @@ func (t *tileGen) x(i int) asm.V {
 }
 
 func (t *tileGen) kernel() {
+	if t.format.Linear() {
+		t.copyArgs([][2]int{{gemmDownBias, gemmRowBias}})
+	}
 	t.copyArgs([][2]int{{gemmDownA, gemmA}, {gemmDownC, gemmC}, {gemmDownAhead, gemmAhead}, {gemmDownBeside, gemmBeside}, {gemmDownLeft, gemmRows}, {gemmFinish + finishDown, gemmFinish + finishRow}})
 	if t.format.AMX() {
 		t.configure()
@@ -121,6 +124,9 @@ func (t *tileGen) kernel() {
 		t.copyArgs([][2]int{{gemmFetchA, gemmDownNextA}})
 	}
 	t.copyArgs([][2]int{{gemmNextB, gemmB}, {gemmNextC, gemmDownC}, {gemmNextRow, gemmDownAhead}, {gemmNextBeside, gemmDownBeside}, {gemmLeft, gemmPanels}, {gemmFinish + finishNext, gemmFinish + finishCol}})
+	if t.format.Linear() {
+		t.copyArgs([][2]int{{gemmNextBias, gemmBias}})
+	}
 	panel := t.Here()
 	if t.format.AMX() {
 		t.fetchAhead()
@@ -183,6 +189,9 @@ func (t *tileGen) nextRows() {
 	}
 	move(gemmDownAhead, asm.Ptr(gArgs, gemmLDAhead))
 	move(gemmDownBeside, asm.Ptr(gArgs, gemmLDBeside))
+	if t.format.Linear() {
+		move(gemmDownBias, asm.Ptr(gArgs, gemmLDBias))
+	}
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmRowsC))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownC), gCount)
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmFinish+finishDown), asm.Imm(t.tile.Rows))
@@ -214,6 +223,9 @@ func (t *tileGen) finish() {
 		t.Op(t.add, t.acc(r, v), t.b(v), t.acc(r, v))
 	})
 	t.Bind(fresh)
+	if t.format.Linear() {
+		t.linear()
+	}
 	t.eachRow(func(r, v int) { t.store(t.cell(v), t.acc(r, v), v) })
 }
 
