@@ -21,7 +21,8 @@ func TestLinear(t *testing.T) {
 	relu := func(x *loop.Expr) *loop.Expr {
 		return do(ir.Where, less(zero, x), x, do(ir.Where, less(x, zero), zero, x))
 	}
-	biased := do(ir.Add, acc.Ref(), ofCols)
+	sum := acc.Ref()
+	biased := do(ir.Add, sum, ofCols)
 	for name, c := range map[string]struct {
 		value              *loop.Expr
 		bias, beside, relu bool
@@ -39,9 +40,10 @@ func TestLinear(t *testing.T) {
 		"step":                      {value: do(ir.FMA, do(ir.Neg, acc.Ref()), number, matrix), beside: true, scale: 7, negated: true},
 		"factor first":              {value: do(ir.FMA, number, biased, matrix), bias: true, beside: true, scale: 7},
 		"constant":                  {value: do(ir.FMA, one, acc.Ref(), matrix), beside: true, scale: -1},
-		"ReLU of another":           {value: do(ir.Where, less(zero, acc.Ref()), acc.Ref(), do(ir.Where, less(ofCols, zero), zero, acc.Ref())), not: true},
-		"steeper below":             {value: do(ir.Where, less(zero, acc.Ref()), acc.Ref(), do(ir.Where, less(acc.Ref(), zero), one, acc.Ref())), not: true},
-		"above one":                 {value: do(ir.Where, less(one, acc.Ref()), acc.Ref(), do(ir.Where, less(acc.Ref(), zero), zero, acc.Ref())), not: true},
+		"ReLU of another":           {value: do(ir.Where, less(zero, sum), sum, do(ir.Where, less(ofCols, zero), zero, sum)), not: true},
+		"steeper below":             {value: do(ir.Where, less(zero, sum), sum, do(ir.Where, less(sum, zero), one, sum)), not: true},
+		"below one":                 {value: do(ir.Where, less(zero, sum), sum, do(ir.Where, less(sum, one), zero, sum)), not: true},
+		"above one":                 {value: do(ir.Where, less(one, sum), sum, do(ir.Where, less(sum, zero), zero, sum)), not: true},
 		"turned":                    {value: do(ir.Add, turned, acc.Ref()), not: true},
 		"factor of a row":           {value: do(ir.FMA, ofRows, acc.Ref(), matrix), not: true},
 		"bias of the scaled":        {value: do(ir.FMA, number, acc.Ref(), ofCols), not: true},
