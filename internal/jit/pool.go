@@ -49,8 +49,8 @@ const (
 	defaultLinger = 5 * time.Second
 )
 
-// A helper that was woken may wait for the processor of a worker, which lets it in
-// between two tasks: see helper.arrive. Where another process takes that time instead,
+// A helper that was woken may wait for the processor of a worker, which lets it in before
+// it takes a task: see helper.arrive. Where another process takes that time instead,
 // nothing is let in for a while.
 const (
 	mostYields = 2 // a run

@@ -151,6 +151,10 @@ func (r *run) work(worker int, leader bool) (ended bool) {
 			}
 			continue
 		}
+		if r.coming.Load() > 0 && r.yielded.Load() < mostYields {
+			r.yielded.Add(1)
+			r.pool.letIn(yieldCPU)
+		}
 		// The look above keeps the lower half from overflowing: each worker
 		// adds in vain at most once a step.
 		c = r.cursor.Add(1) - 1
@@ -162,10 +166,6 @@ func (r *run) work(worker int, leader bool) (ended bool) {
 			if err := r.do(step, worker, r.deal(worker, step)); err != nil {
 				r.fail(err)
 			}
-		}
-		if r.coming.Load() > 0 && r.yielded.Load() < mostYields {
-			r.yielded.Add(1)
-			r.pool.letIn(yieldCPU)
 		}
 		if r.finished.Add(1) == r.counts[step] {
 			r.begin(step + 1)
