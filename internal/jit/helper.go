@@ -15,7 +15,7 @@ type helper struct {
 	job    atomic.Pointer[run]
 	parked atomic.Bool
 	wake   chan struct{} // holds one: sent by whoever turns parked to false
-	caller *run          // for which it is woken
+	caller *run          // for which it is started or woken
 	from   int           // the processor on which that was done
 }
 
@@ -34,9 +34,14 @@ func (h *helper) rouse(r *run) {
 	if !h.parked.CompareAndSwap(true, false) {
 		return
 	}
+	h.expect(r)
+	wake(h.wake)
+}
+
+// expect notes who starts or wakes h, which arrives then.
+func (h *helper) expect(r *run) {
 	r.coming.Add(1)
 	h.caller, h.from = r, thisCPU()
-	wake(h.wake)
 }
 
 // wake wakes who sleeps on a channel that has room. The goroutine that was made ready last
@@ -49,7 +54,7 @@ func wake(c chan<- struct{}) {
 
 func nothing() {}
 
-// arrive is the first that a helper does when it was woken. Its thread may have been put
+// arrive is the first that a helper does when it was started or woken. Its thread may have been put
 // on the processor of the one that woke it, although others are idle: Linux takes the
 // sleeping processors of a virtual machine for busy ones, and all if they were of late.
 // There one of the two would wait for milliseconds.
@@ -60,6 +65,7 @@ func (h *helper) arrive() {
 }
 
 func (h *helper) loop() {
+	h.arrive()
 	debug.SetPanicOnFault(true) // holds for this goroutine
 	linger := time.NewTimer(time.Hour)
 	linger.Stop()

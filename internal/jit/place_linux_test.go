@@ -7,6 +7,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func TestCPUList(t *testing.T) {
+	for list, want := range map[string][]int{"0": {0}, "0-1\n": {0, 1}, "1,3-5,64": {1, 3, 4, 5, 64}, "": nil, "x": nil, "0-": nil} {
+		var set unix.CPUSet
+		for _, cpu := range want {
+			set.Set(cpu)
+		}
+		if got := cpuList(list); got != set {
+			t.Errorf("%q is %v, want %v", list, got, set)
+		}
+	}
+}
+
+// What a thread may not use is not asked for; where it may use all, all that may come is.
+func TestWishFor(t *testing.T) {
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	if got := wishFor(one); all.Count() > 1 && got != one {
+		t.Errorf("asks for %v, having %v of %v", got, one, all)
+	}
+	got := wishFor(all)
+	for cpu := range 1024 {
+		if all.IsSet(cpu) && !got.IsSet(cpu) {
+			t.Errorf("asks for %v, having %v", got, all)
+		}
+	}
+}
+
 func TestLeaveCPU(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

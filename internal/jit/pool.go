@@ -53,7 +53,7 @@ const (
 // it takes a task: see helper.arrive. Where another process takes that time instead,
 // nothing is let in for a while.
 const (
-	mostYields = 2 // a run
+	mostYields = 2 // a run, or one more by each of its workers
 	slowYield  = time.Millisecond
 	yieldPause = time.Second / 2
 )
@@ -198,7 +198,9 @@ func (p *Pool) take(r *run, want int) (h *helper, worker int) {
 	} else if int(p.live.Load()) < r.procs-1 {
 		h = &helper{pool: p, wake: make(chan struct{}, 1)}
 		p.live.Add(1)
+		h.expect(r)
 		go h.loop()
+		go nothing()
 	} else {
 		p.list(r)
 		return nil, 0

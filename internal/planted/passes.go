@@ -41,8 +41,14 @@ var rewriteDefects = []Defect{
 	},
 	{
 		Name: "variable-that-stays-turned", File: "internal/rewrite/turned.go",
-		Old:     "changes[n.Attr.Leaf] = true",
-		New:     "for i := range changes {\n\t\t\t\tchanges[i] = true\n\t\t\t}",
+		Old:     "y.In[0].Op != ir.Variable || fixed[y.ID] {",
+		New:     "y.In[0].Op != ir.Variable {",
+		Package: "internal/rewrite", Run: "TestGolden",
+	},
+	{
+		Name: "product-with-a-weight-turned", File: "internal/rewrite/turned.go",
+		Old:     " && !fixed[x.In[1].ID]:",
+		New:     ":",
 		Package: "internal/rewrite", Run: "TestGolden",
 	},
 	{

@@ -22,8 +22,8 @@ var runDefects = []Defect{
 	},
 	{
 		Name: "thread-bound-to-other-processors", File: "internal/jit/place_linux.go",
-		Old:     "_ = unix.SchedSetaffinity(0, &all) // as before",
-		New:     "_ = all",
+		Old:     "wish := wishFor(all)",
+		New:     "wish := others",
 		Package: "internal/jit", Run: "TestLeaveCPU",
 	},
 	{

@@ -64,25 +64,19 @@ func (r *rewriter) turn(x *ir.Node) *ir.Node {
 // turnedNodes finds the products that are computed turned, and what is made of them
 // element by element, with other products that it needs.
 func turnedNodes(g *ir.Graph) map[*ir.Node]bool {
-	changes := make([]bool, len(g.Leaves))
-	for _, n := range g.Nodes {
-		if n.Op == ir.Assign {
-			changes[n.Attr.Leaf] = true
-		}
+	if !slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool { return n.Op == ir.Assign }) {
+		return nil // nothing changes from run to run but what is handed in
 	}
-	if !slices.Contains(changes, true) {
-		return nil
-	}
-	all := map[*ir.Node]bool{}
+	all, fixed := map[*ir.Node]bool{}, unchanging(g)
 	var users [][]*ir.Node
 	for _, n := range g.Nodes {
-		if n.Op != ir.MatMul || all[n] || !turnsLess(n, changes) {
+		if n.Op != ir.MatMul || all[n] || !turnsLess(n, fixed) {
 			continue
 		}
 		if users == nil {
 			users = g.Users()
 		}
-		for _, x := range madeOf(n, g, users) {
+		for _, x := range madeOf(n, g, users, fixed) {
 			all[x] = true
 		}
 	}
@@ -91,13 +85,13 @@ func turnedNodes(g *ir.Graph) map[*ir.Node]bool {
 
 // turnsLess tells whether a product reads all of a variable that changes by columns, and
 // has so few rows that to turn these and its result moves half as much at most.
-func turnsLess(n *ir.Node, changes []bool) bool {
+func turnsLess(n *ir.Node, fixed []bool) bool {
 	const (
 		least = 1 << 16 // elements of the variable: fewer take no time
 		lanes = 16      // of vectors that the rows, which become columns, are to fill
 	)
 	y := n.In[1]
-	if n.DType != ir.F32 || len(n.Shape) != 2 || y.Op != ir.Permute || y.In[0].Op != ir.Variable || !changes[y.In[0].Attr.Leaf] {
+	if n.DType != ir.F32 || len(n.Shape) != 2 || y.Op != ir.Permute || y.In[0].Op != ir.Variable || fixed[y.ID] {
 		return false
 	}
 	rows, ok1 := n.Shape[0].Const()
@@ -108,8 +102,9 @@ func turnsLess(n *ir.Node, changes []bool) bool {
 
 // madeOf is a product and what is made of it element by element, with the products that
 // are combined with it: all that has to be turned with it. It is nil where something reads
-// any of that which would have to turn it back.
-func madeOf(product *ir.Node, g *ir.Graph, users [][]*ir.Node) []*ir.Node {
+// any of that which would have to turn it back, or one of these products multiplies by what
+// stays the same, which is packed but once, and in bytes where these are asked for.
+func madeOf(product *ir.Node, g *ir.Graph, users [][]*ir.Node, fixed []bool) []*ir.Node {
 	all := []*ir.Node{product}
 	is := map[*ir.Node]bool{product: true}
 	for _, n := range g.Nodes[product.ID+1:] {
@@ -119,7 +114,7 @@ func madeOf(product *ir.Node, g *ir.Graph, users [][]*ir.Node) []*ir.Node {
 		for _, x := range n.In {
 			switch {
 			case is[x], isSplat(x), x.Op == ir.Expand:
-			case x.Op == ir.MatMul && len(users[x.ID]) == 1:
+			case x.Op == ir.MatMul && len(users[x.ID]) == 1 && !fixed[x.In[1].ID]:
 				all, is[x] = append(all, x), true
 			default:
 				return nil

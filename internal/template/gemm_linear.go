@@ -10,7 +10,7 @@ import (
 // is nil is not there.
 type Linear struct {
 	Bias    *Plain     // of a row, or of a column: its Col or its Row is 0
-	Beside  *Plain     // as Gemm.Beside; where there is none, there is no Scale
+	Beside  bool       // what Gemm.Beside tells is added; else there is no Scale
 	Scale   *loop.Expr // one number for all elements: a load or a constant
 	Negated bool       // Scale is to be negated
 	ReLU    bool       // NaN and -0 stay
@@ -93,7 +93,7 @@ func (l *Linear) beside(g *Gemm, e *loop.Expr) bool {
 	if !plain || e.DType != ir.F32 || !at.Col.IsInt(1) || at.Row.IsInt(0) {
 		return false
 	}
-	l.Beside = &at
+	l.Beside = true
 	return true
 }
 

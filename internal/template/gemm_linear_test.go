@@ -68,11 +68,11 @@ func TestLinear(t *testing.T) {
 				scale = -1
 			}
 		}
-		if (l.Bias != nil) != c.bias || (l.Beside != nil) != c.beside || l.ReLU != c.relu || scale != c.scale || l.Negated != c.negated {
+		if (l.Bias != nil) != c.bias || l.Beside != c.beside || l.ReLU != c.relu || scale != c.scale || l.Negated != c.negated {
 			t.Errorf("%s: %+v", name, l)
 		}
-		if l.Beside != nil && l.Beside.Param != 3 {
-			t.Errorf("%s: param %d lies beside", name, l.Beside.Param)
+		if at, _ := g.Beside(); l.Beside && at.Param != 3 {
+			t.Errorf("%s: param %d lies beside", name, at.Param)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/loop"
-	"github.com/sinterml/sinter/internal/template"
 )
 
 // mayBeLinear tells whether tile kernels do what the epilogue does. Unfinished sums of
@@ -19,11 +18,15 @@ func (s *gemmStep) mayBeLinear(size gemmSize) (bool, error) {
 	if cut := cutOf(s.kernel.tiles.format); ceilDiv(size.k, cut.group) <= cut.block {
 		return true, nil
 	}
-	for _, p := range []*template.Plain{l.Bias, l.Beside} {
-		if p == nil {
-			continue
-		}
-		if same, err := s.overlap(p.Param, s.kernel.out.Param); same || err != nil {
+	var added []int // params
+	if l.Bias != nil {
+		added = append(added, l.Bias.Param)
+	}
+	if l.Beside {
+		added = append(added, s.kernel.beside.Param)
+	}
+	for _, p := range added {
+		if same, err := s.overlap(p, s.kernel.out.Param); same || err != nil {
 			return false, err
 		}
 	}
@@ -60,14 +63,19 @@ func (s *gemmStep) handsOver() bool { return !s.linear && s.kernel.handsOver() }
 func (s *gemmStep) linearOperands(a *addresses, batch int) (err error) {
 	l := s.kernel.linear
 	if l.Bias != nil {
-		if a.bias, err = s.base(*l.Bias, batch); err != nil {
+		at, err := s.base(*l.Bias, batch)
+		if err != nil {
 			return err
 		}
 		rows, err := evalIndex(l.Bias.Row, s.env, batch)
 		if err != nil {
 			return err
 		}
-		a.ldBias = s.word * rows
+		if a.ldRowBias = s.word * rows; l.Bias.Col.IsInt(0) {
+			a.rowBias = at
+		} else {
+			a.bias = at
+		}
 	}
 	switch {
 	case l.Scale == nil:

@@ -199,9 +199,10 @@ func (s *gemmStep) inPlaceX() bool { return s.kernel.packX == nil && !s.copyX }
 
 // addresses are those of one batch's matrices, of what is used in place.
 type addresses struct {
-	x, y, out, beside, bias unsafe.Pointer
-	ldBias                  int     // bytes from row to row, of one that has a number for each
-	scale                   float32 // of sums, where tile kernels add what lies beside
+	x, y, out, beside unsafe.Pointer
+	bias, rowBias     unsafe.Pointer // that tile kernels add: of columns, of rows
+	ldRowBias         int            // bytes from row to row
+	scale             float32        // of sums, where tile kernels add what lies beside
 }
 
 func (s *gemmStep) bases(batch int) (a addresses, err error) {
@@ -311,16 +312,15 @@ func (s *gemmStep) placeBeside(w *gemmWorker, at *addresses, row, col int, last 
 	}
 	if at.beside != nil {
 		g.Beside, g.LDBeside = uintptr(at.beside)+uintptr(s.word*(row*s.rowBeside+col)), uintptr(s.word*s.rowBeside)
-		if s.linear {
+		if s.linear && s.kernel.linear.Beside {
 			g.AddBeside, g.Scale = 1, at.scale
 		}
 	}
-	switch {
-	case at.bias == nil:
-	case !s.kernel.linear.Bias.Col.IsInt(0):
+	if at.bias != nil {
 		g.Bias = uintptr(at.bias) + uintptr(s.word*col)
-	default:
-		g.RowBias, g.LDRowBias = uintptr(at.bias)+uintptr(row*at.ldBias), uintptr(at.ldBias)
+	}
+	if at.rowBias != nil {
+		g.RowBias, g.LDRowBias = uintptr(at.rowBias)+uintptr(row*at.ldRowBias), uintptr(at.ldRowBias)
 	}
 	if s.linear && s.kernel.linear.ReLU {
 		g.ReLU = 1

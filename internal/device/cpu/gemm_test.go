@@ -44,6 +44,7 @@ type gemmTest struct {
 
 	weights map[int]*buffer // params that are these buffers, without guards
 	status  []int64         // of the last run
+	linear  bool            // the last run left its epilogue to tile kernels
 }
 
 // types are those of sums and operands.
@@ -354,6 +355,9 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	tb.Helper()
 	step, guards, done := t.bindGuarded(tb, d, k, workers, front)
 	defer done()
+	if s, ok := step.(*gemmStep); ok {
+		t.linear = s.linear
+	}
 	if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, workers); err != nil {
 		tb.Fatal(err)
 	}
@@ -441,6 +445,7 @@ func testForms(t *testing.T, dtype string) {
 		devices = shortDevices(t)
 	}
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	linear := map[*Device]int{}
 	for range 60 {
 		size := gemmSize{1 + rng.IntN(3), rng.IntN(20), rng.IntN(140), rng.IntN(40)}
 		if rng.IntN(3) > 0 {
@@ -465,9 +470,17 @@ func testForms(t *testing.T, dtype string) {
 			for _, workers := range []int{1, 3} {
 				test.check(t, fmt.Sprintf("%v %v %d workers", c, d.isa, workers), test.run(t, d, k, workers, rng.IntN(2) == 0), want)
 			}
+			if test.linear {
+				linear[d]++
+			}
 		}
 		if t.Failed() {
 			return
+		}
+	}
+	for _, d := range devices {
+		if (dtype == "" || dtype == "bf16") && d.planTarget().TurnProducts && linear[d] < 5 {
+			t.Errorf("%v: %d epilogues were left to tile kernels", d.isa, linear[d])
 		}
 	}
 }

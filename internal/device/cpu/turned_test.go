@@ -24,13 +24,13 @@ leaf 1 variable "w" f32[{n} {k}]
 leaf 2 variable "b" f32[1 {n}]
 leaf 3 variable "v" f32[{c} {n}]
 leaf 4 input "d" f32[{m} {c}]
-leaf 5 weight "u" f32[{k} {n}]
+leaf 5 variable "u" f32[{k} {n}]
 %x = input : f32[{m} {k}]
 %w = variable leaf=1 : f32[{n} {k}]
 %b = variable leaf=2 : f32[1 {n}]
 %v = variable leaf=3 : f32[{c} {n}]
 %d = input leaf=4 : f32[{m} {c}]
-%u = weight leaf=5 : f32[{k} {n}]
+%u = variable leaf=5 : f32[{k} {n}]
 %zero0 = const : f32[]
 %zero1 = reshape %zero0 : f32[1 1]
 %zero = expand %zero1 : f32[{m} {n}]
@@ -52,7 +52,9 @@ leaf 5 weight "u" f32[{k} {n}]
 %dv = matmul %et %h : f32[{c} {n}]
 %v2 = sub %v %dv : f32[{c} {n}]
 %av = assign %v %v2 leaf=3 : f32[{c} {n}]
-return %q %aw %av %db
+%u2 = neg %u : f32[{k} {n}]
+%au = assign %u %u2 leaf=5 : f32[{k} {n}]
+return %q %aw %av %au %db
 `
 
 // layerMade are ways from %p to %h.
