@@ -2,9 +2,7 @@ package cpu
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -61,19 +59,11 @@ leaf 6 variable "v" f32[{m} {n}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		var leaves [][]byte
-		for _, l := range g.Leaves {
-			elements, _ := l.Type.Shape.Numel().Const()
-			var data []byte
-			for range elements {
-				v := float32(rng.NormFloat64())
-				if !assigned && rng.IntN(5000) == 0 { // in place NaN are compared bit by bit
-					v = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Copysign(0, -1))}[rng.IntN(3)]
-				}
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-			}
-			leaves = append(leaves, data)
+		rare := 5000
+		if assigned {
+			rare = 0 // in place NaN are compared bit by bit
 		}
+		leaves := drawLeaves(rng, g, rare)
 		for _, d := range all {
 			if few(d, i) {
 				continue
