@@ -65,6 +65,8 @@ var order = []struct{ before, after, reason string }{
 	{"merge-reductions", "fma", "a sum of products is not to be hidden behind another sum"},
 	{"merge-products", "turn-products", "products of one matrix become one, which has more columns"},
 	{"sink", "turn-products", "what is turned is a variable itself"},
+	{"turn-products", "bf16", "behind it products read a cast of the variable"},
+	{"turn-products", "f16", "behind it products read a cast of the variable"},
 	{"merge-products", "bf16", "operands are compared before each has a rounding of its own"},
 	{"merge-products", "f16", "operands are compared before each has a rounding of its own"},
 	{"merge-products", "int8", "products of bytes have no bias; what is added comes behind the scales"},
