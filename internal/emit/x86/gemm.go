@@ -19,10 +19,14 @@ type GemmTile struct{ Rows, Vectors int }
 type GemmReads uint8
 
 const (
-	GemmPanels  GemmReads = iota // rows of A; vectors of B at even distances
-	GemmColumns                  // A by columns
-	GemmPlaces                   // of f32: vectors of B where tables say
+	GemmPanels     GemmReads = iota // rows of A; vectors of B at even distances
+	GemmColumns                     // A by columns
+	GemmFarColumns                  // the same of f32 and f64 that lie far apart, in memory
+	GemmPlaces                      // of f32: vectors of B where tables say
 )
+
+// columns tells that A is read by columns.
+func (r GemmReads) columns() bool { return r == GemmColumns || r == GemmFarColumns }
 
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:
@@ -267,7 +271,7 @@ type Listing struct {
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
 	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*g.Format.Lanes(g.ISA))
-	name += [...]string{"", ", left operand by columns", ", right operand where tables say"}[g.Reads]
+	name += [...]string{"", ", left operand by columns", ", left operand by columns far apart", ", right operand where tables say"}[g.Reads]
 	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Reads, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return Listing{}, err

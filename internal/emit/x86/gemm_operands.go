@@ -78,7 +78,7 @@ func (t *tileGen) operands() {
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
 	taken := t.reads == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
-	return t.ISA == asm.AVX2 && t.format.Plain() && t.reads != GemmColumns && !taken
+	return t.ISA == asm.AVX2 && t.format.Plain() && !t.reads.columns() && !taken
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
@@ -102,7 +102,7 @@ func (t *tileGen) nextPanelsRows() {
 
 // bases is the number of base registers for A.
 func (t *tileGen) bases() int {
-	if t.reads == GemmColumns {
+	if t.reads.columns() {
 		return 1
 	}
 	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
@@ -111,7 +111,7 @@ func (t *tileGen) bases() int {
 // element is the address of lane i of A[r] from the start of the round.
 func (t *tileGen) element(r, i int) asm.M {
 	word := t.format.Word()
-	if t.reads == GemmColumns { // the base is at k
+	if t.reads.columns() { // the base is at k
 		return asm.Ptr(gBases[0], word*r)
 	}
 	base := gBases[r/rowsPerBase]
@@ -150,4 +150,14 @@ func (t *tileGen) fetchNext() {
 		t.Op(asm.PREFETCHT1, vectorAt(gNextB, v))
 	}
 	t.Op(asm.ADD, gNextB, gLDB)
+}
+
+// fetchColumns fetches the line behind this step's elements of A by columns into the second
+// cache, as row panels to come take theirs from it: processors do not foresee lines that
+// lie far apart. With AVX2, whose tiles have copies where that matters, nothing is gained.
+func (t *tileGen) fetchColumns() {
+	const line = 64
+	if t.reads == GemmFarColumns && t.ISA == asm.AVX512 {
+		t.Op(asm.PREFETCHT1, asm.Ptr(gBases[0], line))
+	}
 }

@@ -133,6 +133,34 @@ func TestGemmInnerLoop(t *testing.T) {
 	})
 }
 
+// Columns that lie far apart are fetched, a line a step, by AVX-512, and those that lie
+// near are not.
+func TestGemmFetchesColumns(t *testing.T) {
+	for _, isa := range []ISA{AVX512, AVX2} {
+		for _, format := range []GemmFormat{GemmF32, GemmF64} {
+			for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmFarColumns} {
+				a, err := emitGemmTile(isa, format, GemmTiles(isa, format)[0], false, reads, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fetched := 0
+				for _, l := range innerLoop(a.Lines()) {
+					if l.Text == "prefetcht1 byte ptr [r10 + 64]" {
+						fetched++
+					}
+				}
+				want := 0
+				if isa == AVX512 && reads == GemmFarColumns {
+					want = GemmUnroll
+				}
+				if fetched != want {
+					t.Errorf("%v %v, reads %d: %d lines fetched in a round, want %d", isa, format, reads, fetched, want)
+				}
+			}
+		}
+	}
+}
+
 // innerLoop is the longest loop with none in it.
 func innerLoop(lines []asm.Line) (best []asm.Line) {
 	begins := map[string]int{}
@@ -192,8 +220,10 @@ func TestGemmTileRefused(t *testing.T) {
 	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
-	if _, err := emitGemmTile(AVX512, GemmBytes, GemmTile{6, 4}, false, GemmColumns, false); err == nil {
-		t.Error("no error for bytes by columns")
+	for format, reads := range map[GemmFormat]GemmReads{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
+		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, reads, false); err == nil {
+			t.Errorf("no error for %v by columns %d", format, reads)
+		}
 	}
 }
 
@@ -217,8 +247,8 @@ func TestGemmTiles(t *testing.T) {
 				tiles = append(tiles, GemmTile{2, 4})
 			}
 			for _, tile := range tiles {
-				for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmPlaces} {
-					if reads == GemmColumns && format != GemmF32 && format != GemmBF16 || reads == GemmPlaces && format != GemmF32 {
+				for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces} {
+					if reads == GemmColumns && format != GemmF32 && format != GemmBF16 || reads >= GemmFarColumns && format != GemmF32 {
 						continue
 					}
 					g, err := EmitGemm(isa, format, tile, reads)
@@ -248,7 +278,7 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				if g.Format.AMX() {
 					k *= GemmChunk * g.Format.Parts()
 				}
-				c := tileCase{rows: rows, k: k, columns: g.Reads == GemmColumns, places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				c := tileCase{rows: rows, k: k, columns: g.Reads.columns(), places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 				if g.Format.TakesPart(g.ISA) && g.Reads == GemmPanels {
 					size := 4 / g.Format.Group() // of an element
 					c.part = size * rng.IntN(g.Format.Group())
