@@ -56,12 +56,15 @@ type Caches struct {
 	ThreadsPerL3 int
 }
 
+// Intel tells whether the processor is one of Intel's.
+func (c *CPU) Intel() bool { return c.Vendor == intel }
+
 // SlowBF16 tells that multiplying numbers of bf16 in vectors is twice as fast once
 // they are widened. Intel's cores since Golden Cove take two cycles for VDPBF16PS
 // on 512 bits, and one for two multiply-adds of f32 (measured on Emerald and on
 // Granite Rapids, whose model hypervisors hide); Cooper Lake is older.
 func (c *CPU) SlowBF16() bool {
-	return c.AVX512BF16 && c.Vendor == intel && c.Arch != "skylakex"
+	return c.AVX512BF16 && c.Intel() && c.Arch != "skylakex"
 }
 
 // Host returns the processor this process runs on. The caller owns the copy.

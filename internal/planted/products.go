@@ -248,6 +248,18 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmColumnsCopied", Needs: machineCode,
 	},
 	{
+		Name: "columns-far-apart-not-fetched", File: "internal/device/cpu/gemm.go",
+		Old:     "if c.device.core.FarColumns {",
+		New:     "if c.device.core.FarColumns && k.format != template.Single {",
+		Package: "internal/device/cpu", Run: "TestGemmColumnsFar", Needs: machineCode,
+	},
+	{
+		Name: "columns-nearby-fetched", File: "internal/emit/x86/gemm_operands.go",
+		Old:     "if t.reads == GemmFarColumns && t.ISA == asm.AVX512 {",
+		New:     "if t.reads.columns() && t.ISA == asm.AVX512 {",
+		Package: "internal/emit/x86", Run: "TestGemmFetchesColumns",
+	},
+	{
 		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_run.go",
 		Old:     "c.set(template.FirstCol, col0)",
 		New:     "c.set(template.FirstCol, 0)",

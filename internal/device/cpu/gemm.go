@@ -155,7 +155,10 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		}
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
-		k.tiles.reads = x86.GemmFarColumns
+		k.tiles.reads = x86.GemmColumns
+		if c.device.core.FarColumns {
+			k.tiles.reads = x86.GemmFarColumns
+		}
 	case g.TurnedX() && k.format != template.Bytes:
 		if !k.tiles.format.AMX() {
 			k.tiles.reads = x86.GemmColumns

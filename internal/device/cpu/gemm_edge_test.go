@@ -85,6 +85,30 @@ func TestGemmColumnsCopied(t *testing.T) {
 	}
 }
 
+// Columns of X in memory are fetched ahead on cores that want it, those that a part has
+// packed are near.
+func TestGemmColumnsFar(t *testing.T) {
+	for _, c := range []struct {
+		x, dtype string
+		want     x86.GemmReads
+	}{{"plain", "f32", x86.GemmPanels}, {"transposed", "f32", x86.GemmFarColumns}, {"transposed", "f64", x86.GemmFarColumns}, {"transposed", "bf16", x86.GemmColumns}} {
+		test := gemmCase{size: gemmSize{1, 30, 40, 50}, x: c.x, y: "plain", out: "plain", dtype: c.dtype}.build(rand.New(rand.NewPCG(1, 2)))
+		for _, d := range machines(t) {
+			for _, far := range []bool{true, false} {
+				d.core.FarColumns = far
+				want := c.want
+				if !far && want == x86.GemmFarColumns {
+					want = x86.GemmColumns
+				}
+				k, ok := test.compile(t, d).(*gemmKernel)
+				if ok && d.isa != Generic && d.isa <= AVX512 && k.tiles.reads != want {
+					t.Errorf("%v: X %s of %s is read as %d, want %d", d.isa, c.x, c.dtype, k.tiles.reads, want)
+				}
+			}
+		}
+	}
+}
+
 // Results in place that are visited for each block of k go in blocks of rows, where B is
 // packed before the run or read where it lies; and few steps fetch results far ahead.
 func TestGemmRowBlocks(t *testing.T) {

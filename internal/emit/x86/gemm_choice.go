@@ -24,6 +24,10 @@ type Core struct {
 	// Rows of A that make up for packing a B that lies by rows, and where its rows compete
 	// for lines of the first cache. BenchmarkGemmForms and BenchmarkGemmTraining compare.
 	DirectRows, DirectCrowded int
+
+	// FarColumns tells that lines of a left operand that lies by columns had better be
+	// fetched ahead: see GemmFarColumns.
+	FarColumns bool
 }
 
 // CoreOf describes a processor's core. Zen 4 splits 512-bit operations in two;
@@ -40,6 +44,8 @@ func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 		DirectRows: 48,
 	}
 	switch {
+	case cpu.Intel():
+		c.FarColumns = true // measured on an Emerald Rapids, and on no Zen
 	case isa == asm.AVX512 && cpu.Arch == "zen4":
 		c.Multiplies, c.Loads = 1, 1
 	case cpu.Arch == "zen5":
