@@ -256,7 +256,7 @@ var productDefects = []Defect{
 	{
 		Name: "columns-nearby-fetched", File: "internal/emit/x86/gemm_operands.go",
 		Old:     "if t.reads == GemmFarColumns && t.ISA == asm.AVX512 {",
-		New:     "if t.reads.columns() && t.ISA == asm.AVX512 {",
+		New:     "if t.reads.Columns() && t.ISA == asm.AVX512 {",
 		Package: "internal/emit/x86", Run: "TestGemmFetchesColumns",
 	},
 	{

@@ -111,9 +111,7 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 }
 
 // byColumns tells that A is read by columns.
-func (t *tileSet) byColumns() bool {
-	return t.Reads == x86.GemmColumns || t.Reads == x86.GemmFarColumns
-}
+func (t *tileSet) byColumns() bool { return t.Reads.Columns() }
 
 // byPlaces tells that B is read where tables say.
 func (t *tileSet) byPlaces() bool { return t.Reads == x86.GemmPlaces }

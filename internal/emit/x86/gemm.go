@@ -25,8 +25,8 @@ const (
 	GemmPlaces                      // of f32: vectors of B where tables say
 )
 
-// columns tells that A is read by columns.
-func (r GemmReads) columns() bool { return r == GemmColumns || r == GemmFarColumns }
+// Columns tells that A is read by columns.
+func (r GemmReads) Columns() bool { return r == GemmColumns || r == GemmFarColumns }
 
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:

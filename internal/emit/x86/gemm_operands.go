@@ -78,7 +78,7 @@ func (t *tileGen) operands() {
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
 	taken := t.reads == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
-	return t.ISA == asm.AVX2 && t.format.Plain() && !t.reads.columns() && !taken
+	return t.ISA == asm.AVX2 && t.format.Plain() && !t.reads.Columns() && !taken
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
@@ -102,7 +102,7 @@ func (t *tileGen) nextPanelsRows() {
 
 // bases is the number of base registers for A.
 func (t *tileGen) bases() int {
-	if t.reads.columns() {
+	if t.reads.Columns() {
 		return 1
 	}
 	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
@@ -111,7 +111,7 @@ func (t *tileGen) bases() int {
 // element is the address of lane i of A[r] from the start of the round.
 func (t *tileGen) element(r, i int) asm.M {
 	word := t.format.Word()
-	if t.reads.columns() { // the base is at k
+	if t.reads.Columns() { // the base is at k
 		return asm.Ptr(gBases[0], word*r)
 	}
 	base := gBases[r/rowsPerBase]

@@ -278,7 +278,7 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				if g.Format.AMX() {
 					k *= GemmChunk * g.Format.Parts()
 				}
-				c := tileCase{rows: rows, k: k, columns: g.Reads.columns(), places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				c := tileCase{rows: rows, k: k, columns: g.Reads.Columns(), places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
 				if g.Format.TakesPart(g.ISA) && g.Reads == GemmPanels {
 					size := 4 / g.Format.Group() // of an element
 					c.part = size * rng.IntN(g.Format.Group())

@@ -35,7 +35,7 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, read
 	if !t.fits() {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
-	if reads.columns() && !format.Plain() && (format != GemmBF16 || reads == GemmFarColumns) {
+	if reads.Columns() && !format.Plain() && (format != GemmBF16 || reads == GemmFarColumns) {
 		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
 	}
 	if reads == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
@@ -179,7 +179,7 @@ func (t *tileGen) nextRows() {
 		t.Op(asm.IMUL, gCount, gCount, asm.Imm(t.tile.Rows))
 		t.Op(asm.ADD, asm.Ptr(gArgs, at), gCount)
 	}
-	if t.reads.columns() {
+	if t.reads.Columns() {
 		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(t.format.Word()*t.tile.Rows))
 	} else {
 		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
@@ -328,7 +328,7 @@ func (t *tileGen) steps(count, unroll int) {
 	for k := range unroll {
 		t.step(k, t.spread)
 	}
-	if !t.reads.columns() {
+	if !t.reads.Columns() {
 		for g := range t.bases() {
 			t.Op(asm.ADD, gBases[g], asm.Imm(t.format.StepA()*unroll))
 		}
@@ -390,7 +390,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 			t.Op(t.multiply, t.acc(r, v), t.x(r), t.b(v))
 		}
 	}
-	if t.reads.columns() {
+	if t.reads.Columns() {
 		t.Op(asm.ADD, gBases[0], gLDA)
 	}
 }
