@@ -99,6 +99,20 @@ func TestTileChoiceWide(t *testing.T) {
 	}
 }
 
+// Columns are fetched ahead where that was measured to gain.
+func TestFarColumns(t *testing.T) {
+	for _, c := range []struct {
+		vendor string
+		isa    asm.ISA
+		want   bool
+	}{{"GenuineIntel", AVX512, true}, {"GenuineIntel", AVX2, false}, {"AuthenticAMD", AVX512, false}} {
+		cpu := cpuid.CPU{Vendor: c.vendor}
+		if core := CoreOf(&cpu, c.isa); core.FarColumns != c.want {
+			t.Errorf("%s %v: %v, want %v", c.vendor, c.isa, core.FarColumns, c.want)
+		}
+	}
+}
+
 // More rows than the first cache has ways, a little more or less than a multiple of a
 // page apart, push each other out; those at whole lines do not, nor where few of a
 // product's lines are results.

@@ -153,11 +153,11 @@ func (t *tileGen) fetchNext() {
 }
 
 // fetchColumns fetches the line behind this step's elements of A by columns into the second
-// cache, as row panels to come take theirs from it: processors do not foresee lines that
-// lie far apart. With AVX2, whose tiles have copies where that matters, nothing is gained.
+// cache, as row panels to come take theirs from it: not all processors foresee lines that
+// lie far apart.
 func (t *tileGen) fetchColumns() {
 	const line = 64
-	if t.reads == GemmFarColumns && t.ISA == asm.AVX512 {
+	if t.reads == GemmFarColumns {
 		t.Op(asm.PREFETCHT1, asm.Ptr(gBases[0], line))
 	}
 }

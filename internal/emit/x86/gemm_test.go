@@ -133,34 +133,6 @@ func TestGemmInnerLoop(t *testing.T) {
 	})
 }
 
-// Columns that lie far apart are fetched, a line a step, by AVX-512, and those that lie
-// near are not.
-func TestGemmFetchesColumns(t *testing.T) {
-	for _, isa := range []ISA{AVX512, AVX2} {
-		for _, format := range []GemmFormat{GemmF32, GemmF64} {
-			for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmFarColumns} {
-				a, err := emitGemmTile(isa, format, GemmTiles(isa, format)[0], false, reads, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				fetched := 0
-				for _, l := range innerLoop(a.Lines()) {
-					if l.Text == "prefetcht1 byte ptr [r10 + 64]" {
-						fetched++
-					}
-				}
-				want := 0
-				if isa == AVX512 && reads == GemmFarColumns {
-					want = GemmUnroll
-				}
-				if fetched != want {
-					t.Errorf("%v %v, reads %d: %d lines fetched in a round, want %d", isa, format, reads, fetched, want)
-				}
-			}
-		}
-	}
-}
-
 // innerLoop is the longest loop with none in it.
 func innerLoop(lines []asm.Line) (best []asm.Line) {
 	begins := map[string]int{}
