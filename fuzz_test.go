@@ -157,7 +157,7 @@ func (b *builder) step() Tensor {
 	case 20:
 		return LayerNorm(GroupNorm(x, b.small(), b.take(), b.take(), 1e-5), b.take(), b.take(), 1e-5)
 	case 21:
-		return CrossEntropy(x, b.take(), CrossEntropyOptions{LabelSmoothing: 0.1, IgnoreIndex: new(b.small())})
+		return CrossEntropy(x, b.take(), CrossEntropyOptions{LabelSmoothing: 0.1, IgnoreIndex: new(b.small()), Weights: b.take()})
 	case 22:
 		ys, _, _ := LSTM(x, b.take(), b.take(), LSTMOptions{InputBias: b.take()})
 		return ys

@@ -73,6 +73,9 @@ var smooth = map[string]struct {
 	"crossentropy": {-2, 2, func(x, y tensor) tensor {
 		return sinter.CrossEntropy(x, sinter.Of([]int32{1, 4, 0}, 3), sinter.CrossEntropyOptions{LabelSmoothing: 0.1})
 	}},
+	"crossentropyweights": {-2, 2, func(x, y tensor) tensor {
+		return sinter.CrossEntropy(x, sinter.Of([]int32{1, 4, 0}, 3), sinter.CrossEntropyOptions{LabelSmoothing: 0.1, Weights: y.Square().Sum(0), IgnoreIndex: new(4)})
+	}},
 	"checkpoint": {-2, 2, func(x, y tensor) tensor {
 		return sinter.Checkpoint(func(in []tensor) tensor { return in[0].Mul(y).Sin().Square() }, x)
 	}},

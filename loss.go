@@ -95,6 +95,9 @@ func BCEWithLogits(logits, targets Tensor) Tensor {
 type CrossEntropyOptions struct {
 	// LabelSmoothing moves this share of the target to all classes alike.
 	LabelSmoothing float64
+	// Weights are factors on the losses by class [classes], as of those that are
+	// rare; the mean is divided by those of the rows' classes. The zero Tensor: 1.
+	Weights Tensor
 	// IgnoreIndex is a target whose rows do not count; nil: all count.
 	IgnoreIndex *int
 	Reduction   Reduction
@@ -119,22 +122,51 @@ func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
 	if !(o.LabelSmoothing >= 0 && o.LabelSmoothing <= 1) {
 		return failf(given, "label smoothing %v is outside 0 to 1", o.LabelSmoothing)
 	}
-	var counts Tensor // Bool
+	if w := o.Weights; w.v != nil {
+		if w.Err() != nil {
+			return w
+		}
+		classes := logits.v.Shape[len(targets.v.Shape):]
+		if !w.v.Shape.Equal(classes) || !w.v.DType.IsFloat() {
+			return failf(append(given, w), "weights %v of %v: want floats %v, one for each class", w.v.Shape, w.v.DType, classes)
+		}
+	}
+	var counts, weights Tensor // of rows: Bool, and like the logits
 	if o.IgnoreIndex != nil {
 		counts = targets.NotEqual(Scalar(float64(*o.IgnoreIndex)))
 		targets = Where(counts, targets, targets.like(0))
 	}
 	logp := logits.LogSoftmax(-1)
-	loss := logp.TakeAlong(targets.Unsqueeze(-1), -1).Squeeze(-1).Neg()
+	loss, even := logp.TakeAlong(targets.Unsqueeze(-1), -1).Squeeze(-1), logp
+	if o.Weights.v != nil {
+		weights = o.Weights.Cast(logp.DType())
+		even = logp.weighted(weights)
+		weights = weights.Take(targets, 0)
+		loss = loss.weighted(weights)
+	}
+	loss = loss.Neg()
 	if e := o.LabelSmoothing; e > 0 {
-		loss = loss.Mul(Scalar(1 - e)).Sub(logp.Mean(-1).Mul(Scalar(e)))
+		loss = loss.Mul(Scalar(1 - e)).Sub(even.Mean(-1).Mul(Scalar(e)))
 	}
-	if o.IgnoreIndex == nil {
+	if counts.v != nil {
+		loss = Where(counts, loss, loss.like(0))
+		if weights.v != nil {
+			weights = Where(counts, weights, weights.like(0))
+		}
+	}
+	if counts.v == nil && weights.v == nil || o.Reduction != ReduceMean {
 		return o.Reduction.of(loss)
 	}
-	loss = Where(counts, loss, loss.like(0))
-	if o.Reduction != ReduceMean {
-		return o.Reduction.of(loss)
-	}
-	return loss.float("CrossEntropy", func(x Tensor) Tensor { return x.Sum().Div(counts.Cast(I64).Sum().Cast(x.DType())) })
+	return loss.float("CrossEntropy", func(x Tensor) Tensor {
+		if weights.v == nil {
+			return x.Sum().Div(counts.Cast(I64).Sum().Cast(x.DType()))
+		}
+		return x.Sum().Div(weights.Cast(x.DType()).Sum())
+	})
+}
+
+// weighted is x times weights: 0 where those are, as the logarithm of what does not
+// count may be infinite.
+func (x Tensor) weighted(weights Tensor) Tensor {
+	return Where(weights.Equal(Scalar(0)), x.like(0), x.Mul(weights))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,35 @@ func TestCrossEntropyOfManyRows(t *testing.T) {
 		loss := CrossEntropy(Zeros(dt, Dims(70001, 2)...), Zeros(I64, N(70001)), CrossEntropyOptions{IgnoreIndex: new(5)})
 		if got := single(t, loss); math.Abs(got-math.Ln2) > 3e-3 {
 			t.Errorf("%v: %v", dt, got)
+		}
+	}
+}
+
+// Their sum is not either, and a class that does not count may be impossible.
+func TestCrossEntropyWeights(t *testing.T) {
+	for _, dt := range []DType{F16, BF16, F32} {
+		loss := CrossEntropy(Zeros(dt, Dims(70001, 2)...), Zeros(I64, N(70001)), CrossEntropyOptions{Weights: Of([]float32{2, 1}, 2)})
+		if got := single(t, loss); math.Abs(got-math.Ln2) > 3e-3 {
+			t.Errorf("%v: %v", dt, got)
+		}
+	}
+	inf := float32(math.Inf(1))
+	logits, right := Of([]float32{-inf, 0, 0, -inf, 1, 1}, 2, 3), Of([]int32{0, 2}, 2)
+	for _, smoothing := range []float64{0, 0.3} {
+		loss := CrossEntropy(logits, right, CrossEntropyOptions{Weights: Of([]float32{0, 2, 2}, 3), LabelSmoothing: smoothing})
+		// Of the first row smoothing alone counts: two of three classes, each of weight 2.
+		if got, want := single(t, loss), math.Ln2*(1-smoothing+smoothing*4/3); math.Abs(got-want) > 1e-6 {
+			t.Errorf("smoothing %v: %v, want %v", smoothing, got, want)
+		}
+		gradient, err := Values[float32](context.Background(), Grad(loss, logits)[0])
+		if err != nil || slices.ContainsFunc(gradient, func(g float32) bool { return !(g >= -1 && g <= 1) }) {
+			t.Errorf("smoothing %v: gradient %v, %v", smoothing, gradient, err)
+		}
+	}
+	for _, w := range []Tensor{Ones(F32, N(2)), Ones(F32, N(1)), Scalar(1), Ones(F32, Dims(1, 3)...), Ones(I32, N(3))} {
+		err := CrossEntropy(logits, right, CrossEntropyOptions{Weights: w}).Err()
+		if err == nil || !strings.Contains(err.Error(), "one for each class") {
+			t.Errorf("weights %v of %v: %v", w.Shape(), w.DType(), err)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (c *Conv1d) Forward(x sinter.Tensor) sinter.Tensor {
 }
 
 func (c *Conv1d) conv() conv {
-	return conv{c.In, c.Out, c.Groups, []int{c.Kernel}, []int{c.Stride}, []int{c.Padding}, []int{c.Dilation}, c.Same, c.NoBias}
+	return conv{in: c.In, out: c.Out, groups: c.Groups, kernel: []int{c.Kernel}, stride: []int{c.Stride}, padding: []int{c.Padding}, dilation: []int{c.Dilation},
+		same: c.Same, noBias: c.NoBias}
 }
 
 // Conv2d is a convolution along two axes. Lists have an entry for each axis, or
@@ -61,10 +62,7 @@ type Conv2d struct {
 // Make is for Init.
 func (c *Conv2d) Make(b *Builder) error {
 	c.path = b.Path()
-	if n := len(c.Kernel); n != 1 && n != 2 {
-		return errKernel
-	}
-	return makeConv(b, c.conv(), &c.Weight, &c.Bias)
+	return makeConv2d(b, c.Kernel, c.conv(), &c.Weight, &c.Bias)
 }
 
 // Forward convolves x [N, In, height, width].
@@ -73,24 +71,42 @@ func (c *Conv2d) Forward(x sinter.Tensor) sinter.Tensor {
 }
 
 func (c *Conv2d) conv() conv {
-	k := slices.Clone(c.Kernel)
-	if len(k) == 1 {
-		k = append(k, k[0])
-	}
-	return conv{c.In, c.Out, c.Groups, k, c.Stride, c.Padding, c.Dilation, c.Same, c.NoBias}
+	return conv{in: c.In, out: c.Out, groups: c.Groups, kernel: both(c.Kernel), stride: c.Stride, padding: c.Padding, dilation: c.Dilation,
+		same: c.Same, noBias: c.NoBias}
 }
 
-// conv is a convolution of any number of axes.
+// both is the size of a kernel of two axes.
+func both(k []int) []int {
+	if len(k) == 1 {
+		return []int{k[0], k[0]}
+	}
+	return k
+}
+
+// conv is a convolution of any number of axes, or a transposed one.
 type conv struct {
 	in, out, groups                   int
 	kernel, stride, padding, dilation []int
-	same, noBias                      bool
+	same, noBias, transposed          bool
+	outputPadding                     []int // of transposed ones
+}
+
+// makeConv2d is makeConv with the kernel as it was given.
+func makeConv2d(b *Builder, kernel []int, c conv, weight, bias **sinter.Variable) error {
+	if n := len(kernel); n != 1 && n != 2 {
+		return errKernel
+	}
+	return makeConv(b, c, weight, bias)
 }
 
 func makeConv(b *Builder, c conv, weight, bias **sinter.Variable) error {
 	groups := max(c.groups, 1)
 	all := []size{{"In", c.in}, {"Out", c.out}, {"Groups", groups}}
-	fan, sizes := c.in/groups, []int{c.out, c.in / groups}
+	sizes := []int{c.out, c.in / groups}
+	if c.transposed {
+		sizes = []int{c.in, c.out / groups}
+	}
+	fan := sizes[1]
 	for _, k := range c.kernel {
 		all = append(all, size{"Kernel", k})
 	}
@@ -116,6 +132,10 @@ func (l layer) convolve(x sinter.Tensor, c conv, weight, bias *sinter.Variable) 
 		return l.failf([]sinter.Tensor{x}, "want [N, %d channels, and %d axes]", c.in, len(c.kernel))
 	}
 	o := sinter.ConvOptions{Stride: ones(c.stride), Padding: c.padding, Dilation: ones(c.dilation), Groups: c.groups, Bias: readIf(!c.noBias, bias)}
+	if c.transposed {
+		o.OutputPadding = c.outputPadding
+		return l.named(sinter.ConvTranspose(x, read(weight), o), x)
+	}
 	if c.same {
 		o.Padding, o.PaddingAfter = nil, nil
 		for i, k := range c.kernel {

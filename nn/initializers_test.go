@@ -118,16 +118,18 @@ func TestLayersBeginAsPyTorch(t *testing.T) {
 	net := &struct {
 		Linear nn.Linear             `weight:"linear"`
 		Conv   nn.Conv2d             `weight:"conv"`
+		Up     nn.ConvTranspose2d    `weight:"up"`
 		GRU    nn.GRU                `weight:"gru"`
 		Attend nn.MultiHeadAttention `weight:"attend"`
 		Norm   nn.LayerNorm          `weight:"norm"`
 		Words  nn.Embedding          `weight:"words"`
-	}{nn.Linear{In: 100, Out: 200}, nn.Conv2d{In: 4, Out: 100, Kernel: []int{5}, Groups: 2}, nn.GRU{Recurrent: nn.Recurrent{In: 100, Hidden: 64}},
+	}{nn.Linear{In: 100, Out: 200}, nn.Conv2d{In: 4, Out: 100, Kernel: []int{5}, Groups: 2}, nn.ConvTranspose2d{In: 100, Out: 40, Kernel: []int{5}, Groups: 2}, nn.GRU{Recurrent: nn.Recurrent{In: 100, Hidden: 64}},
 		nn.MultiHeadAttention{Width: 64, Heads: 4}, nn.LayerNorm{Width: 8}, nn.Embedding{Count: 200, Width: 50, Padding: &padding}}
 	if err := nn.Init(net, nn.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	bound := map[string]float64{"linear.weight": 0.1, "linear.bias": 0.1, "conv.weight": 1 / math.Sqrt(50), "conv.bias": 1 / math.Sqrt(50),
+		"up.weight": 1 / math.Sqrt(500), "up.bias": 1 / math.Sqrt(500),
 		"gru.weight_ih_l0": 0.125, "gru.bias_hh_l0": 0.125, "attend.in_proj_weight": math.Sqrt(6. / 256), "attend.in_proj_bias": 0,
 		"attend.out_proj.weight": 0.125, "attend.out_proj.bias": 0, "norm.weight": 1, "norm.bias": 0}
 	for _, v := range nn.Params(net) {

@@ -81,6 +81,15 @@ func layers(all map[string]pytorchCase) {
 		"conv2d plain": {In: 2, Out: 4, Kernel: []int{3}, Groups: 2, NoBias: true}} {
 		all[name] = pytorchCase{net: l, forward: one(l.Forward)}
 	}
+	for name, l := range map[string]*nn.ConvTranspose1d{"conv transposed 1d": {In: 4, Out: 6, Kernel: 3, Stride: 2, Padding: 1, OutputPadding: 1, Groups: 2},
+		"conv transposed 1d plain": {In: 2, Out: 3, Kernel: 2, Dilation: 3, NoBias: true}} {
+		all[name] = pytorchCase{net: l, forward: one(l.Forward)}
+	}
+	for name, l := range map[string]*nn.ConvTranspose2d{
+		"conv transposed 2d":       {In: 3, Out: 4, Kernel: []int{3, 2}, Stride: []int{1, 2}, Padding: []int{1, 0}, OutputPadding: []int{0, 1}, Dilation: []int{2, 1}},
+		"conv transposed 2d plain": {In: 4, Out: 2, Kernel: []int{4}, Stride: []int{2}, Padding: []int{1}, Groups: 2, NoBias: true}} {
+		all[name] = pytorchCase{net: l, forward: one(l.Forward)}
+	}
 	all["adaptive"] = pytorchCase{forward: one(func(x sinter.Tensor) sinter.Tensor { return nn.AdaptiveAvgPool(x, 3, 2) })}
 	all["adaptive one"] = pytorchCase{forward: one(func(x sinter.Tensor) sinter.Tensor { return nn.AdaptiveAvgPool(x, 1) })}
 }
@@ -114,6 +123,12 @@ func losses(all map[string]pytorchCase) {
 	for name, r := range map[string]sinter.Reduction{"mean": sinter.ReduceMean, "sum": sinter.ReduceSum, "none": sinter.ReduceNone} {
 		all["nll "+name] = pytorchCase{forward: func(in tensors, _ *nn.Mode) []sinter.Tensor {
 			return list(nn.NLL(in["x"], in["t"], nn.NLLOptions{Weights: in["w"], IgnoreIndex: &ignored, Reduction: r}))
+		}}
+		all["cross entropy "+name] = pytorchCase{forward: func(in tensors, _ *nn.Mode) []sinter.Tensor {
+			return list(sinter.CrossEntropy(in["x"], in["t"], sinter.CrossEntropyOptions{Weights: in["w"], IgnoreIndex: &ignored, LabelSmoothing: 0.2, Reduction: r}))
+		}}
+		all["cross entropy weighted "+name] = pytorchCase{forward: func(in tensors, _ *nn.Mode) []sinter.Tensor {
+			return list(sinter.CrossEntropy(in["x"], in["t"], sinter.CrossEntropyOptions{Weights: in["w"], Reduction: r}))
 		}}
 		all["kl "+name] = pytorchCase{forward: func(in tensors, _ *nn.Mode) []sinter.Tensor {
 			return list(nn.KL(in["x"], in["t"], nn.KLOptions{Reduction: r}))

@@ -82,6 +82,24 @@ var edgeDefects = []Defect{
 		Package: ".", Run: "TestBCEWithLogits",
 	},
 	{
+		Name: "weights-of-rows-that-do-not-count", File: "loss.go",
+		Old:     "			weights = Where(counts, weights, weights.like(0))\n",
+		New:     "			_ = weights\n",
+		Package: "nn", Run: "TestPyTorch",
+	},
+	{
+		Name: "class-without-weight-that-is-impossible", File: "loss.go",
+		Old:     "return Where(weights.Equal(Scalar(0)), x.like(0), x.Mul(weights))",
+		New:     "return x.Mul(weights)",
+		Package: ".", Run: "TestCrossEntropyWeights",
+	},
+	{
+		Name: "fan-of-a-transposed-convolution", File: "nn/conv.go",
+		Old:     "fan := sizes[1]",
+		New:     "fan := c.in / groups",
+		Package: "nn", Run: "TestLayersBegin",
+	},
+	{
 		Name: "prune-forgets-what-a-file-had-until-now", File: "cmd/sinter/internal/index/prune.go",
 		Old:     "s.tx.put(tableReleased, f.Content[:], encodeTime(s.now))",
 		New:     "s.release(f.Content)",

@@ -184,5 +184,15 @@ def infonce(a, b, temperature, symmetric):
 
 case("infonce", None, {"a": randn(4, 3), "b": randn(6, 3)}, lambda m, a, b: infonce(a, b, 0.05, False))
 case("infonce symmetric", None, {"a": randn(4, 3), "b": randn(4, 3)}, lambda m, a, b: infonce(a, b, 0.5, True))
+# Transposed convolutions, cross entropies with factors by class
+
+case("conv transposed 1d", nn.ConvTranspose1d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2), {"x": randn(2, 4, 5)})
+case("conv transposed 1d plain", nn.ConvTranspose1d(2, 3, 2, dilation=3, bias=False), {"x": randn(2, 2, 6)})
+case("conv transposed 2d", nn.ConvTranspose2d(3, 4, (3, 2), stride=(1, 2), padding=(1, 0), output_padding=(0, 1), dilation=(2, 1)), {"x": randn(2, 3, 4, 3)})
+case("conv transposed 2d plain", nn.ConvTranspose2d(4, 2, 4, stride=2, padding=1, groups=2, bias=False), {"x": randn(1, 4, 3, 2)})
+for r in ["mean", "sum", "none"]:
+    inputs = lambda: {"x": randn(5, 3), "w": torch.tensor([0.5, 2.0, 1.25]), "t": classes.clone()}
+    case(f"cross entropy {r}", None, inputs(), lambda m, x, w, t: F.cross_entropy(x, t, weight=w.detach(), ignore_index=1, label_smoothing=0.2, reduction=r))
+    case(f"cross entropy weighted {r}", None, inputs(), lambda m, x, w, t: F.cross_entropy(x, t, weight=w.detach(), reduction=r))
 
 save_file({k: v.contiguous() for k, v in file.items()}, sys.argv[1])
