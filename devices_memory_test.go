@@ -172,7 +172,7 @@ func TestWhatIsKeptMakesRoom(t *testing.T) {
 		if err != nil {
 			t.Fatalf("program %d: %v", i, err)
 		}
-		if got, err := sinter.Values[float32](t.Context(), out[0]); err != nil || math.Abs(float64(got[n-1])-1) > 1e-5 {
+		if got, err := sinter.Values[float32](t.Context(), out[0]); err != nil || !(math.Abs(float64(got[n-1])-1) <= 1e-5) {
 			t.Fatalf("program %d: %v, %v", i, got[n-1], err)
 		}
 		if err := p.Close(); err != nil {

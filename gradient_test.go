@@ -277,7 +277,7 @@ func TestCheckpoint(t *testing.T) {
 			want = [3]float64{math.Sin(xs[i]*s) + xs[i]*c*s, xs[i] * c * xs[i], 2 * xs[i] * c * xs[i]}
 		}
 		for j := range want {
-			if math.Abs(v[j][i]-want[j]) > 1e-12 {
+			if !(math.Abs(v[j][i]-want[j]) <= 1e-12) {
 				t.Errorf("gradient %d at %d: %v, want %v", j, i, v[j][i], want[j])
 			}
 		}

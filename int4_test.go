@@ -155,7 +155,7 @@ func TestInt4MergedWeights(t *testing.T) {
 			}
 			all = append(all, values)
 		}
-		if apart := farthest(all[0], all[1]); apart > 1e-4 {
+		if apart := farthest(all[0], all[1]); !(apart <= 1e-4) {
 			t.Errorf("%v apart", apart)
 		}
 	}
@@ -208,7 +208,7 @@ func TestWeightsFromASymbolOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := Values[float32](context.Background(), out[0]); err != nil || math.Abs(float64(got[0]-want)) > 1e-4 {
+			if got, err := Values[float32](context.Background(), out[0]); err != nil || !(math.Abs(float64(got[0]-want)) <= 1e-4) {
 				t.Errorf("%v, %d rows: %v, %v, want %v", precision, rows, got[0], err, want)
 			}
 		}

@@ -416,16 +416,16 @@ func TestRandomDraws(t *testing.T) {
 		squares += float64(z[i]) * float64(z[i])
 	}
 	// Five standard errors.
-	if m := sumU / n; math.Abs(m-0.5) > 5*math.Sqrt(1.0/12/n) {
+	if m := sumU / n; !(math.Abs(m-0.5) <= 5*math.Sqrt(1.0/12/n)) {
 		t.Errorf("uniform mean %v", m)
 	}
-	if m, v := sumZ/n, squares/n; math.Abs(m) > 5/math.Sqrt(n) || math.Abs(v-1) > 5*math.Sqrt(2.0/n) {
+	if m, v := sumZ/n, squares/n; !(math.Abs(m) <= 5/math.Sqrt(n)) || !(math.Abs(v-1) <= 5*math.Sqrt(2.0/n)) {
 		t.Errorf("normal mean %v, variance %v", m, v)
 	}
 	r := NewRand(Scalar(42))
 	want(t, r.Uniform(N(2)), u[0], u[1])
 	kept, err := Values[float32](ctx, r.Dropout(Ones(F32, N(n)), 0.25).Cast(Bool).Cast(F32).Mean())
-	if err != nil || math.Abs(float64(kept[0])-0.75) > 5*math.Sqrt(0.25*0.75/n) {
+	if err != nil || !(math.Abs(float64(kept[0])-0.75) <= 5*math.Sqrt(0.25*0.75/n)) {
 		t.Errorf("kept %v, %v", kept, err)
 	}
 	x := r.Uniform(N(64)).Cast(BF16)
@@ -495,7 +495,7 @@ func TestGELUOfHalves(t *testing.T) {
 			want[bool](t, f(x.Cast(dt)).Equal(f(x).Cast(dt)).All(), true)
 		}
 	}
-	if math.Abs(single(t, x.Cast(BF16).GELU().Index(0, 0).Cast(F32))+1.2669e-4) > 1e-6 {
+	if !(math.Abs(single(t, x.Cast(BF16).GELU().Index(0, 0).Cast(F32))+1.2669e-4) <= 1e-6) {
 		t.Error("the tail is lost")
 	}
 }

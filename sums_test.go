@@ -30,7 +30,7 @@ func TestLongSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := c.want * float64(float32(0.1)); math.Abs(float64(got[0])-want) > 1e-5*want {
+		if want := c.want * float64(float32(0.1)); !(math.Abs(float64(got[0])-want) <= 1e-5*want) {
 			t.Errorf("%s: %v, want %v", name, got[0], want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestNormsOfEquals(t *testing.T) {
 	y, _, variance := BatchNormTrain(x, Tensor{}, Tensor{}, 1e-12)
 	for name, z := range map[string]Tensor{"layer": LayerNorm(x, Tensor{}, Tensor{}, 1e-12), "group": GroupNorm(x, 4, Tensor{}, Tensor{}, 1e-12), "batch": y, "variance": variance} {
 		most, err := Values[float32](t.Context(), z.Abs().Max())
-		if err != nil || most[0] > 1e-3 {
+		if err != nil || !(most[0] <= 1e-3) {
 			t.Errorf("%s: %v, %v", name, most, err)
 		}
 	}

@@ -14,7 +14,7 @@ func TestEncoderFlops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := e.Flops(128) / 1e9; math.Abs(got-2.87) > 0.005 {
+	if got := e.Flops(128) / 1e9; !(math.Abs(got-2.87) <= 0.005) {
 		t.Errorf("%.3f GFLOP", got)
 	}
 	if got := e.Weights(); got != 10_616_832 {

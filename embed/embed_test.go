@@ -101,7 +101,7 @@ func TestVectorsAreOfUnitLength(t *testing.T) {
 		for _, f := range v {
 			sum += float64(f) * float64(f)
 		}
-		if len(v) != e.Dim() || math.Abs(sum-1) > 1e-5 {
+		if len(v) != e.Dim() || !(math.Abs(sum-1) <= 1e-5) {
 			t.Errorf("vector %d has %d elements and the squared length %v", i, len(v), sum)
 		}
 	}
@@ -288,7 +288,7 @@ func TestCosine(t *testing.T) {
 		{[]float32{1, 0}, []float32{0, 1}, 0}, {[]float32{3, 4}, []float32{6, 8}, 1}, {[]float32{1, 1}, []float32{-2, -2}, -1},
 		{[]float32{0, 0}, []float32{1, 2}, 0}, {nil, nil, 0}, {[]float32{1e30}, []float32{1e30}, 1},
 	} {
-		if got := embed.Cosine(c.a, c.b); math.Abs(float64(got-c.want)) > 1e-6 {
+		if got := embed.Cosine(c.a, c.b); !(math.Abs(float64(got-c.want)) <= 1e-6) {
 			t.Errorf("Cosine(%v, %v) = %v, want %v", c.a, c.b, got, c.want)
 		}
 	}

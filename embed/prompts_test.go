@@ -51,7 +51,7 @@ func TestDim(t *testing.T) {
 		norm += float64(x) * float64(x)
 	}
 	for i := range s {
-		if want := float64(v[i]) / math.Sqrt(norm); math.Abs(float64(s[i])-want) > 1e-6 {
+		if want := float64(v[i]) / math.Sqrt(norm); !(math.Abs(float64(s[i])-want) <= 1e-6) {
 			t.Errorf("number %d is %v, want %v", i, s[i], want)
 		}
 	}

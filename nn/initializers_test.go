@@ -59,7 +59,7 @@ func TestInitializers(t *testing.T) {
 		v := draw(t, c.init, 7, 100, 50, 3)
 		mean, std, core := moments(v)
 		n := math.Sqrt(float64(len(v)))
-		if math.Abs(mean-c.mean) > 5*c.std/n || math.Abs(std/c.std-1) > 5/n || math.Abs(core-c.core) > 5*0.5/n {
+		if !(math.Abs(mean-c.mean) <= 5*c.std/n) || !(math.Abs(std/c.std-1) <= 5/n) || !(math.Abs(core-c.core) <= 5*0.5/n) {
 			t.Errorf("%s: mean %v, deviation %v, %v within half of it; want %v, %v, %v", name, mean, std, core, c.mean, c.std, c.core)
 		}
 		if !slices.Equal(v, draw(t, c.init, 7, 100, 50, 3)) || slices.Equal(v, draw(t, c.init, 8, 100, 50, 3)) {
@@ -70,7 +70,7 @@ func TestInitializers(t *testing.T) {
 	if slices.Min(tails) < 1 || slices.Max(tails) > 5 {
 		t.Errorf("truncated between %v and %v", slices.Min(tails), slices.Max(tails))
 	}
-	if mean, _, _ := moments(tails); math.Abs(mean-1.52513) > 0.03 { // density(1) / (1 - distribution(1))
+	if mean, _, _ := moments(tails); !(math.Abs(mean-1.52513) <= 0.03) { // density(1) / (1 - distribution(1))
 		t.Errorf("the tail beyond 1 has mean %v", mean)
 	}
 	for _, bad := range []nn.Initializer{nn.TruncatedNormal(0, 0, -1, 1), nn.TruncatedNormal(0, 1, 1, 1), nn.Orthogonal(1), nn.Normal(math.NaN(), 1)} {
@@ -88,7 +88,7 @@ func TestTruncatedNormalIsTheInverse(t *testing.T) {
 		lo := math.Erf(-2 / math.Sqrt2)
 		want := math.Sqrt2 * math.Erfinv(lo-2*lo*q)
 		density := math.Exp(-want*want/2) / math.Sqrt(2*math.Pi) / -lo
-		if got := v[int(q*20000)]; math.Abs(got-want) > 5*math.Sqrt(q*(1-q)/20000)/density {
+		if got := v[int(q*20000)]; !(math.Abs(got-want) <= 5*math.Sqrt(q*(1-q)/20000)/density) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestLayersBeginAsPyTorch(t *testing.T) {
 		for i := range x {
 			x[i] = math.Abs(x[i])
 		}
-		if got := slices.Max(x); got > want*(1+1e-6) || got < want*0.93 {
+		if got := slices.Max(x); !(got <= want*(1+1e-6) && got >= want*0.93) {
 			t.Errorf("%s reaches %v, want %v", v.Name(), got, want)
 		}
 	}
@@ -150,7 +150,7 @@ func TestLayersBeginAsPyTorch(t *testing.T) {
 		t.Errorf("no %v", bound)
 	}
 	words := values(t, net.Words.Weight.Tensor())
-	if _, std, _ := moments(words); math.Abs(std-1) > 0.05 {
+	if _, std, _ := moments(words); !(math.Abs(std-1) <= 0.05) {
 		t.Errorf("embedding's deviation %v", std)
 	}
 	if slices.Max(words[50:100]) != 0 || slices.Min(words[50:100]) != 0 {

@@ -29,7 +29,7 @@ func TestDropout(t *testing.T) {
 			kept++
 		}
 	}
-	if slices.Max(v) != 1.25 || math.Abs(kept/1e4-0.8) > 5*0.4/100 {
+	if slices.Max(v) != 1.25 || !(math.Abs(kept/1e4-0.8) <= 5*0.4/100) {
 		t.Errorf("%v of 10000 kept as %v", kept, slices.Max(v))
 	}
 	if slices.Equal(v, values(t, d.Forward(x, training(2)))) {
@@ -154,7 +154,7 @@ func TestUpdatesNeedToBeOutputs(t *testing.T) {
 	if _, err := sinter.Eval(context.Background(), m.Updates()...); err != nil {
 		t.Fatal(err)
 	}
-	if v := values(t, sinter.Stack(0, b.Mean.Tensor(), b.Var.Tensor())); math.Abs(v[0]-0.2) > 1e-6 || math.Abs(v[2]-1.1) > 1e-6 {
+	if v := values(t, sinter.Stack(0, b.Mean.Tensor(), b.Var.Tensor())); !(math.Abs(v[0]-0.2) <= 1e-6) || !(math.Abs(v[2]-1.1) <= 1e-6) {
 		t.Errorf("running mean and variance %v", v)
 	}
 	if len((&nn.Mode{}).Updates()) != 0 || len((*nn.Mode)(nil).Updates()) != 0 {

@@ -87,7 +87,7 @@ func TestSinusoidal(t *testing.T) {
 		if at[1]%2 == 1 {
 			want = math.Cos(angle)
 		}
-		if got := v[at[0]*6+at[1]]; math.Abs(got-want) > 1e-14 {
+		if got := v[at[0]*6+at[1]]; !(math.Abs(got-want) <= 1e-14) {
 			t.Errorf("place %d, element %d: %v, want %v", at[0], at[1], got, want)
 		}
 	}

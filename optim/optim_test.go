@@ -142,7 +142,7 @@ func TestClip(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := sinter.Values[float64](context.Background(), sinter.Concat(0, a.Tensor(), b.Tensor().Cast(sinter.F64)))
-		if err != nil || math.Abs(got[0]+c.want[0]) > 1e-5 || math.Abs(got[1]+c.want[1]) > 1e-5 {
+		if err != nil || !(math.Abs(got[0]+c.want[0]) <= 1e-5) || !(math.Abs(got[1]+c.want[1]) <= 1e-5) {
 			t.Errorf("%+v: %v, %v, want less %v", c.o, got, err, c.want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestClipHuge(t *testing.T) {
 	if _, err := sinter.Eval(ctx, updates...); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := sinter.Values[float32](ctx, v.Tensor()); err != nil || math.Abs(float64(x[0])+0.5) > 1e-6 {
+	if x, err := sinter.Values[float32](ctx, v.Tensor()); err != nil || !(math.Abs(float64(x[0])+0.5) <= 1e-6) {
 		t.Errorf("%v, %v, want -0.5", x, err)
 	}
 	if norm, err := sinter.Values[float32](ctx, optim.Norm(sinter.Of([]float32{3e30, 4e30}, 2))); err != nil || norm[0] != 5e30 {
@@ -254,7 +254,7 @@ func TestStepWhole(t *testing.T) {
 		momentum = momentum/2 + 2
 		want -= momentum
 	}
-	if after := state(); after[0] != 20 || math.Abs(values(t, v)[0]-want) > 1e-3 {
+	if after := state(); after[0] != 20 || !(math.Abs(values(t, v)[0]-want) <= 1e-3) {
 		t.Errorf("after 20 steps: %v, want the first parameter at %v", after, want)
 	}
 }
@@ -337,7 +337,7 @@ func Example() {
 func TestOneCycleOfNoSteps(t *testing.T) {
 	for _, steps := range []int{1, 0, -5} {
 		for _, step := range []int{0, 1, 100} {
-			if rate := optim.OneCycle(1, steps)(step); math.Abs(rate-1.0/250000) > 1e-12 {
+			if rate := optim.OneCycle(1, steps)(step); !(math.Abs(rate-1.0/250000) <= 1e-12) {
 				t.Errorf("step %d of %d: %v", step, steps, rate)
 			}
 		}

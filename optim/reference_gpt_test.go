@@ -124,7 +124,7 @@ func TestReferenceGPT2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(float64(got[0])-want) > 1e-5*want {
+		if !(math.Abs(float64(got[0])-want) <= 1e-5*want) {
 			t.Errorf("loss of step %d is %v, want %v", i, got[0], want)
 		}
 	}
@@ -146,7 +146,7 @@ func within(t *testing.T, got, want sinter.Tensor, name string, share float64) {
 		largest = max(largest, math.Abs(x))
 	}
 	for i := range w {
-		if math.Abs(g[i]-w[i]) > share*largest {
+		if !(math.Abs(g[i]-w[i]) <= share*largest) {
 			t.Errorf("%s[%d] is %v, want %v; the largest is %v", name, i, g[i], w[i], largest)
 			return
 		}

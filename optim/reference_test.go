@@ -156,7 +156,7 @@ func (r run) train(t *testing.T, file *safetensors.File, steps, batch int, o sin
 			}
 			mean += float64(values[0]) / float64(micro)
 		}
-		if want := r.Losses[i]; math.Abs(mean-want) > 1e-5*math.Abs(want) {
+		if want := r.Losses[i]; !(math.Abs(mean-want) <= 1e-5*math.Abs(want)) {
 			t.Fatalf("loss of step %d is %v, want %v", i, mean, want)
 		}
 	}
@@ -170,7 +170,7 @@ func (r run) train(t *testing.T, file *safetensors.File, steps, batch int, o sin
 			t.Fatal(err)
 		}
 		for k := range want {
-			if math.Abs(float64(got[k])-want[k]) > 1e-5 {
+			if !(math.Abs(float64(got[k])-want[k]) <= 1e-5) {
 				t.Fatalf("%s[%d] is %v, want %v", name, k, got[k], want[k])
 			}
 		}

@@ -127,7 +127,7 @@ func TestRunLearns(t *testing.T) {
 		t.Errorf("F1 %v, want %v", f1, c.MacroF1())
 	}
 	first, epoch := events[0], events[7]
-	if first.Step != 1 || first.Rate != 0.05 || first.Scores != nil || math.Abs(first.Loss-0.7) > 0.4 || first.Metrics["right"] == 0 {
+	if first.Step != 1 || first.Rate != 0.05 || first.Scores != nil || !(math.Abs(first.Loss-0.7) <= 0.4) || first.Metrics["right"] == 0 {
 		t.Errorf("first event %+v", first)
 	}
 	sum := 0.0
@@ -350,7 +350,7 @@ func TestAveragedGradients(t *testing.T) {
 		t.Fatal(len(whole), len(halves))
 	}
 	for i := range whole {
-		if math.Abs(whole[i]-halves[i]) > 1e-5*whole[i] {
+		if !(math.Abs(whole[i]-halves[i]) <= 1e-5*whole[i]) {
 			t.Errorf("step %d: loss %v, of halves %v", i, whole[i], halves[i])
 		}
 	}

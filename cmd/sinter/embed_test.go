@@ -154,7 +154,7 @@ func TestShorten(t *testing.T) {
 	for _, v := range unit {
 		norm += float64(v) * float64(v)
 	}
-	if len(unit) != 8 || math.Abs(norm-1) > 1e-6 {
+	if len(unit) != 8 || !(math.Abs(norm-1) <= 1e-6) {
 		t.Errorf("%d numbers, of length %v", len(unit), math.Sqrt(norm))
 	}
 	status, _, stderr := runCommand(t, nil, "", "embed", "--model", model, "--dim", "6", "x")

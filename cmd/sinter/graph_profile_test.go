@@ -101,7 +101,7 @@ func TestGraphProfile(t *testing.T) {
 			drawn, events = drawn+e.Dur/1e6/profileRuns, events+1
 		}
 	}
-	if events != 2*profileRuns*len(got.Kernels) || math.Abs(drawn-sum) > 0.01*sum {
+	if events != 2*profileRuns*len(got.Kernels) || !(math.Abs(drawn-sum) <= 0.01*sum) {
 		t.Errorf("kernels take %v seconds of a run, %d events %v", sum, events, drawn)
 	}
 	table := ok(t, "", "graph", model, "--profile", "--batch", "1", "--tokens", "3")

@@ -53,7 +53,7 @@ func TestSearchPrompts(t *testing.T) {
 	}
 	vectors := parse[embedded](t, ok(t, "", "embed", "--model", model, "what about snow", "about rain"))
 	want := embed.Cosine(vectors[0].Embedding, vectors[1].Embedding)
-	if r := result.Results; len(r) != 1 || r[0].Cosine == nil || math.Abs(float64(*r[0].Cosine-want)) > 1e-4 {
+	if r := result.Results; len(r) != 1 || r[0].Cosine == nil || !(math.Abs(float64(*r[0].Cosine-want)) <= 1e-4) {
 		t.Errorf("%+v, want a cosine of %v", r, want)
 	}
 }

@@ -48,7 +48,7 @@ func TestReferenceSearchRerank(t *testing.T) {
 	}
 	for i, f := range all.Results {
 		score := 1 / (1 + math.Exp(-float64(want[f.Path[0]-'a'])))
-		if math.Abs(float64(f.Score)-score) > 1e-5 || i > 0 && f.Score > all.Results[i-1].Score || f.Cosine == nil {
+		if !(math.Abs(float64(f.Score)-score) <= 1e-5) || i > 0 && f.Score > all.Results[i-1].Score || f.Cosine == nil {
 			t.Errorf("result %d: %+v, want a score of %v", i, f, score)
 		}
 	}

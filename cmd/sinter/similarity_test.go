@@ -54,7 +54,7 @@ func TestSimilarityMatrix(t *testing.T) {
 			t.Fatalf("row %d: %v", i, row)
 		}
 		for j, c := range row {
-			if want := embed.Cosine(vectors[i].Embedding, vectors[j].Embedding); math.Abs(c-float64(want)) > 1e-6 {
+			if want := embed.Cosine(vectors[i].Embedding, vectors[j].Embedding); !(math.Abs(c-float64(want)) <= 1e-6) {
 				t.Errorf("cosine %d, %d is %v, want %v", i, j, c, want)
 			}
 		}

@@ -12,7 +12,7 @@ func TestForecast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found > 1.15*noise*noise || found < 0.8*noise*noise {
+	if !(found <= 1.15*noise*noise && found >= 0.8*noise*noise) {
 		t.Errorf("squared error %v, noise %v\n%s", found, noise*noise, &out)
 	}
 }

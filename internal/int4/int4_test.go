@@ -61,7 +61,7 @@ func TestPack(t *testing.T) {
 				if abs(v) > 7.5*abs(scale) || v/scale > 7 {
 					limit = 2.3 * abs(scale)
 				}
-				if abs(got-v) > limit*1.00001 {
+				if !(abs(got-v) <= limit*1.00001) {
 					t.Errorf("%v: %v became %v at %d %d, scale %v", size, v, got, row, col, scale)
 				}
 			}
@@ -98,7 +98,7 @@ func TestPackedError(t *testing.T) {
 	}
 	best, naive := math.Sqrt(lost/sum), math.Sqrt(plain/sum)
 	t.Logf("relative error %.4f; by the largest alone %.4f", best, naive)
-	if best > 0.083 || naive < 0.095 {
+	if !(best <= 0.083) || !(naive >= 0.095) {
 		t.Errorf("relative error %.4f; by the largest alone %.4f", best, naive)
 	}
 }

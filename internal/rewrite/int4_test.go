@@ -104,10 +104,10 @@ func TestPackedProducts(t *testing.T) {
 				exact += xv * wv
 				far += math.Abs(xv*(q-wv)) + math.Abs(q)*math.Abs(xv)*0x1p-8
 			}
-			if limit := size*0x1p-22 + 0x1p-140; math.Abs(v-sum) > limit {
+			if limit := size*0x1p-22 + 0x1p-140; !(math.Abs(v-sum) <= limit) {
 				t.Fatalf("seed %d: element %d %d %d is %v, of codes %v\n%v", seed, batch, row, col, v, sum, small)
 			}
-			if math.Abs(v-exact) > far*1.0001+size*0x1p-22+0x1p-140 {
+			if !(math.Abs(v-exact) <= far*1.0001+size*0x1p-22+0x1p-140) {
 				t.Fatalf("seed %d: element %d %d %d is %v, as written %v", seed, batch, row, col, v, exact)
 			}
 		}

@@ -139,7 +139,7 @@ func testPartsAccuracy(t *testing.T, d, vectors *Device) {
 			mean, most := errors(d, compileSplit(t, d, test))
 			meanV, mostV := errors(vectors, test.compile(t, vectors))
 			t.Logf("%v, exponents within %v: mean %.2g, most %.2g; by vectors %.2g, %.2g", size, spread, mean, most, meanV, mostV)
-			if mean > 1.1*meanV+0x1p-26 || most > 1.5*mostV+0x1p-25 {
+			if !(mean <= 1.1*meanV+0x1p-26) || !(most <= 1.5*mostV+0x1p-25) {
 				t.Errorf("%v, exponents within %v: mean error %g, most %g; by vectors %g, %g", size, spread, mean, most, meanV, mostV)
 			}
 		}
@@ -377,7 +377,7 @@ func testPartsUneven(t *testing.T, d, _ *Device) {
 			}
 			want, magnitude := exactly(x, y, size.rows, size.cols, size.k)
 			for i, v := range floats(test.run(t, d, compileSplit(t, d, test), 2, false)[2]) {
-				if lost := math.Abs(float64(v) - want[i]); lost > 0x1p-18*magnitude[i] {
+				if lost := math.Abs(float64(v) - want[i]); !(lost <= 0x1p-18*magnitude[i]) {
 					t.Fatalf("%s, a weight %v: row %d, column %d is %g, want %g: off by 2^%.1f of the magnitudes", name, weight, i/size.cols, i%size.cols, v, want[i], math.Log2(lost/magnitude[i]))
 				}
 			}

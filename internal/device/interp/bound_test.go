@@ -198,7 +198,7 @@ func TestBoundsCoverOtherOrders(t *testing.T) {
 			}
 		}
 	}
-	if worst > 2 || worst == 0 {
+	if !(worst > 0 && worst <= 2) {
 		t.Errorf("other orders differ by %v of the bound, at most 2 is allowed and some difference expected", worst)
 	}
 }
@@ -219,7 +219,7 @@ func TestBoundsOfLostTerms(t *testing.T) {
 	}
 	for i, sequential := range []float64{1, 1. / n} {
 		got := float64(elements[float32](outs[i])[0])
-		if d := got - sequential; d <= 0 || d > bounds[i][0] || bounds[i][0] > 20*d {
+		if d := got - sequential; !(d > 0 && d <= bounds[i][0] && bounds[i][0] <= 20*d) {
 			t.Errorf("%d: %v less %v is %v, the bound is %v", i, got, sequential, d, bounds[i][0])
 		}
 	}

@@ -118,7 +118,7 @@ func checkNear(g *graph, n *ir.Node, want ...float32) {
 		g.t.Fatalf("%v gives %v, want %v", n, got, want)
 	}
 	for i := range want {
-		if d := math.Abs(float64(got[i] - want[i])); d > 1e-6*math.Abs(float64(want[i])) {
+		if d := math.Abs(float64(got[i] - want[i])); !(d <= 1e-6*math.Abs(float64(want[i]))) {
 			g.t.Errorf("%v gives %v, want %v", n, got, want)
 		}
 	}

@@ -126,7 +126,7 @@ func TestProfileOfDevice(t *testing.T) {
 	for _, e := range trace.TraceEvents {
 		drawn -= e.Dur
 	}
-	if math.Abs(drawn) > 1 {
+	if !(math.Abs(drawn) <= 1) {
 		t.Errorf("the timeline differs from the table by %v us", drawn)
 	}
 	var page bytes.Buffer

@@ -342,7 +342,7 @@ func TestTuneNowhere(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	l := tune.Limits{Rate: 100, Bandwidth: []tune.Bandwidth{{Bytes: 10, Rate: 50}, {Bytes: 1000, Rate: 10}}}
 	for _, c := range []struct{ operations, bytes, want float64 }{{200, 0, 2}, {0, 5, 0.1}, {0, 100, 2}, {0, 2000, 200}, {1000, 20, 10}} {
-		if got := seconds(l, c.operations, c.bytes); math.Abs(got-c.want) > 1e-9 {
+		if got := seconds(l, c.operations, c.bytes); !(math.Abs(got-c.want) <= 1e-9) {
 			t.Errorf("%v: %v", c, got)
 		}
 	}

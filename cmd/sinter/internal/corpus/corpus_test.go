@@ -90,7 +90,7 @@ func TestVectors(t *testing.T) {
 		for _, x := range v {
 			sum += float64(x) * float64(x)
 		}
-		if len(v) != 384 || math.Abs(math.Sqrt(sum)-1) > 1.0/2048 {
+		if len(v) != 384 || !(math.Abs(math.Sqrt(sum)-1) <= 1.0/2048) {
 			t.Errorf("%s: %d elements, length %v", what, len(v), math.Sqrt(sum))
 		}
 	}

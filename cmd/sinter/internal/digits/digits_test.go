@@ -86,7 +86,7 @@ func TestFolds(t *testing.T) {
 // TestNeighbours compares with scikit-learn's KNeighborsClassifier(1).
 func TestNeighbours(t *testing.T) {
 	s := load(t)
-	if got := Neighbours(s, Contiguous(s.Len(), 5)); math.Abs(got-1734.0/1797) > 1e-9 {
+	if got := Neighbours(s, Contiguous(s.Len(), 5)); !(math.Abs(got-1734.0/1797) <= 1e-9) {
 		t.Errorf("%.1f of 1797 rows are right, want 1734", got*1797)
 	}
 }

@@ -132,7 +132,7 @@ func sound(s *Segments, pieces []Piece, texts []string) error {
 		if string(terms[i]) != string(want.Terms) {
 			return fmt.Errorf("passage %d has the terms %q", i, terms[i])
 		}
-		if d := scores[i] - Dot(query, want.Vector); math.Abs(float64(d)) > 1e-6 {
+		if d := scores[i] - Dot(query, want.Vector); !(math.Abs(float64(d)) <= 1e-6) {
 			return fmt.Errorf("passage %d scores %g, off by %g", i, scores[i], d)
 		}
 	}

@@ -74,11 +74,11 @@ func TestBM25(t *testing.T) {
 		query := text(5) + " nowhere"
 		got := BM25(ParseQuery(query), paths, chunks)
 		want, most := plainBM25(query, paths, texts, file)
-		if math.Abs(float64(got.Most)-most) > 1e-5*most {
+		if !(math.Abs(float64(got.Most)-most) <= 1e-5*most) {
 			t.Fatalf("%q: at most %v, want %v", query, got.Most, most)
 		}
 		for i := range want {
-			if math.Abs(float64(got.Scores[i])-want[i]) > 1e-5*most || got.Scores[i] >= got.Most {
+			if !(math.Abs(float64(got.Scores[i])-want[i]) <= 1e-5*most) || got.Scores[i] >= got.Most {
 				t.Fatalf("%q in %q: %v, want %v", query, texts[i], got.Scores[i], want[i])
 			}
 		}

@@ -45,7 +45,7 @@ func TestForward(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range want {
-			if math.Abs(float64(got[i]-want[i])) > 1e-5 {
+			if !(math.Abs(float64(got[i]-want[i])) <= 1e-5) {
 				t.Errorf("%+v: output %d is %v, want %v", sizes, i, got[i], want[i])
 			}
 		}

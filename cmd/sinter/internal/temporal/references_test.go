@@ -27,7 +27,7 @@ func TestReferences(t *testing.T) {
 			}
 		}
 		for i, want := range []float64{c.oracle, c.regime, c.last} {
-			if math.Abs(sums[i]-want) > 0.003 {
+			if !(math.Abs(sums[i]-want) <= 0.003) {
 				t.Errorf("sigma %v: reference %d is right in %.4f, want %v", c.sigma, i, sums[i], want)
 			}
 		}
@@ -41,10 +41,10 @@ func TestOracleIsExactWithoutNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := Span{0, r.Count}
-	if e := Oracle.Errors(r, all).Mean(); e > 1e-30 {
+	if e := Oracle.Errors(r, all).Mean(); !(e <= 1e-30) {
 		t.Errorf("without noise the oracle is off by %v", e)
 	}
-	if e := Regime.Errors(r, all).Mean(); e < 0.01 {
+	if e := Regime.Errors(r, all).Mean(); !(e >= 0.01) {
 		t.Errorf("the regime predictor is off by %v, though it knows no impulse", e)
 	}
 }
@@ -64,7 +64,7 @@ func TestLikeliest(t *testing.T) {
 func TestAgainst(t *testing.T) {
 	d := Outcome{1, 1, 0, 1}.Against(Outcome{1, 0, 0, 1})
 	// Differences 0, 1, 0, 0: mean 1/4, variance 1/4.
-	if d.Mean != 0.25 || math.Abs(d.Error-0.25) > 1e-15 {
+	if d.Mean != 0.25 || !(math.Abs(d.Error-0.25) <= 1e-15) {
 		t.Errorf("got %v ± %v, want 0.25 ± 0.25", d.Mean, d.Error)
 	}
 }

@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
 		for j, v := range raw {
 			m := scale.of(j)
 			want := (float64(v) - m.Mean) / m.Deviation
-			if got := float64(x[row*Features+j]); math.Abs(got-want) > 1e-6 {
+			if got := float64(x[row*Features+j]); !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("row %d, feature %d: %v, want %v", i, j, got, want)
 			}
 		}

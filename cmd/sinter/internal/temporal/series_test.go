@@ -34,7 +34,7 @@ func TestSeriesByHand(t *testing.T) {
 	}
 	regimes := []uint8{0, 0, 1, 0, 0}
 	for i := range want {
-		if math.Abs(s.Values[i]-want[i]) > 1e-12 || s.Regimes[i] != regimes[i] {
+		if !(math.Abs(s.Values[i]-want[i]) <= 1e-12) || s.Regimes[i] != regimes[i] {
 			t.Errorf("step %d: %v in regime %d, want %v in %d", i, s.Values[i], s.Regimes[i], want[i], regimes[i])
 		}
 	}
@@ -49,7 +49,7 @@ func TestSimulate(t *testing.T) {
 		if at%every == 0 {
 			want = keep * impulse
 		}
-		if math.Abs(rise-want) > 1e-12 {
+		if !(math.Abs(rise-want) <= 1e-12) {
 			t.Errorf("step %d rises by %v, want %v", at+1, rise, want)
 		}
 	}

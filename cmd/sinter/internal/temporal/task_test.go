@@ -64,10 +64,10 @@ func TestTraining(t *testing.T) {
 			defer model.Close()
 			regime := Regime.Hits(task.Rows, task.Test)
 			t.Logf("f32 %.4f, int8 %.4f, regime %.4f, %v", hits.Mean(), small.Mean(), regime.Mean(), result.Train)
-			if hits.Mean() < 0.97*regime.Mean() {
+			if !(hits.Mean() >= 0.97*regime.Mean()) {
 				t.Errorf("right in %.4f, the regime predictor in %.4f", hits.Mean(), regime.Mean())
 			}
-			if d := small.Against(hits); d.Mean < -0.01 {
+			if d := small.Against(hits); !(d.Mean >= -0.01) {
 				t.Errorf("in 8 bits %.4f is lost", -d.Mean)
 			}
 			file, err := model.File()
