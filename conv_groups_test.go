@@ -95,7 +95,7 @@ func compareOn(t *testing.T, devices [2]*sinter.Device, x tensor, tolerance floa
 			top = max(top, math.Abs(x))
 		}
 		for i, want := range v[0] {
-			if got := v[1][i]; math.Abs(got-want) > tolerance*top || math.IsNaN(got) {
+			if got := v[1][i]; !(math.Abs(got-want) <= tolerance*top) {
 				t.Fatalf("result %d, element %d of %d: %v, want %v", k, i, len(v[0]), got, want)
 			}
 		}

@@ -126,7 +126,7 @@ func checkScan(t *testing.T, d *sinter.Device, g tensor, n int, tolerance float6
 		t.Fatal(len(got), err)
 	}
 	for i, v := range all {
-		if math.Abs(got[i]-v) > tolerance*(1+math.Abs(v)) || math.IsNaN(got[i]) {
+		if !(math.Abs(got[i]-v) <= tolerance*(1+math.Abs(v))) {
 			t.Fatalf("row %d, element %d: %v, want %v", i/n, i%n, got[i], v)
 		}
 	}
