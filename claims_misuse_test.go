@@ -81,7 +81,7 @@ var receivers = map[string][]any{
 	"nn.GroupNorm": {&nn.GroupNorm{}, initialized(&nn.GroupNorm{Groups: 1, Channels: 3})}, "nn.BatchNorm": {&nn.BatchNorm{}, initialized(&nn.BatchNorm{Channels: 3})},
 	"nn.Conv1d": {&nn.Conv1d{}, initialized(&nn.Conv1d{In: 2, Out: 2, Kernel: 2})}, "nn.Conv2d": {&nn.Conv2d{}, initialized(&nn.Conv2d{In: 3, Out: 2, Kernel: []int{2}})},
 	"nn.ConvTranspose1d":    {&nn.ConvTranspose1d{}, initialized(&nn.ConvTranspose1d{In: 2, Out: 2, Kernel: 2})},
-	"nn.ConvTranspose2d":    {&nn.ConvTranspose2d{}, initialized(&nn.ConvTranspose2d{In: 3, Out: 2, Kernel: []int{2}, OutputPadding: []int{1}})},
+	"nn.ConvTranspose2d":    {&nn.ConvTranspose2d{}, initialized(&nn.ConvTranspose2d{In: 3, Out: 2, Kernel: []int{2}, Stride: []int{2}, OutputPadding: []int{1}})},
 	"nn.MultiHeadAttention": {&nn.MultiHeadAttention{}, initialized(&nn.MultiHeadAttention{Width: 3, Heads: 1})},
 	"nn.TransformerBlock":   {&nn.TransformerBlock{}, initialized(&nn.TransformerBlock{Width: 3, Heads: 1})},
 	"nn.LSTM":               {&nn.LSTM{}, initialized(&nn.LSTM{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})}, "nn.GRU": {&nn.GRU{}, initialized(&nn.GRU{Recurrent: nn.Recurrent{In: 3, Hidden: 2}})},

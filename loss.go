@@ -2,6 +2,7 @@ package sinter
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -96,7 +97,8 @@ type CrossEntropyOptions struct {
 	// LabelSmoothing moves this share of the target to all classes alike.
 	LabelSmoothing float64
 	// Weights are factors on the losses by class [classes], as of those that are
-	// rare; the mean is divided by those of the rows' classes. The zero Tensor: 1.
+	// rare; the mean is divided by those of the rows' classes. A class with a factor
+	// of 0 adds nothing, be its probability 0. The zero Tensor: 1.
 	Weights Tensor
 	// IgnoreIndex is a target whose rows do not count; nil: all count.
 	IgnoreIndex *int
@@ -137,6 +139,9 @@ func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
 		targets = Where(counts, targets, targets.like(0))
 	}
 	logp := logits.LogSoftmax(-1)
+	if dt := logp.DType(); o.Weights.v != nil && (dt == F16 || dt == BF16) {
+		logp = logp.Cast(F32) // factors may be beyond what the logits' type holds
+	}
 	loss, even := logp.TakeAlong(targets.Unsqueeze(-1), -1).Squeeze(-1), logp
 	if o.Weights.v != nil {
 		weights = o.Weights.Cast(logp.DType())
@@ -155,18 +160,17 @@ func CrossEntropy(logits, targets Tensor, o CrossEntropyOptions) Tensor {
 		}
 	}
 	if counts.v == nil && weights.v == nil || o.Reduction != ReduceMean {
-		return o.Reduction.of(loss)
+		return o.Reduction.of(loss).Cast(logits.DType())
 	}
-	return loss.float("CrossEntropy", func(x Tensor) Tensor {
-		if weights.v == nil {
-			return x.Sum().Div(counts.Cast(I64).Sum().Cast(x.DType()))
-		}
-		return x.Sum().Div(weights.Cast(x.DType()).Sum())
-	})
+	if weights.v != nil {
+		return loss.Sum().Div(weights.Sum()).Cast(logits.DType())
+	}
+	return loss.float("CrossEntropy", func(x Tensor) Tensor { return x.Sum().Div(counts.Cast(I64).Sum().Cast(x.DType())) })
 }
 
-// weighted is x times weights: 0 where those are, as the logarithm of what does not
-// count may be infinite.
+// weighted is x, logarithms of probabilities, times weights: 0 where a weight of 0
+// meets what is impossible.
 func (x Tensor) weighted(weights Tensor) Tensor {
-	return Where(weights.Equal(Scalar(0)), x.like(0), x.Mul(weights))
+	nothing := weights.Equal(Scalar(0)).And(x.Equal(Scalar(math.Inf(-1))))
+	return Where(nothing, x.like(0), x).Mul(weights)
 }

@@ -79,6 +79,23 @@ func TestCrossEntropyWeights(t *testing.T) {
 			t.Errorf("smoothing %v: gradient %v, %v", smoothing, gradient, err)
 		}
 	}
+	// What is no number is not hidden, and what is large is no more infinite than the loss is.
+	weights := Of([]float32{0, 1e6, 1e6}, 3)
+	if got := single(t, CrossEntropy(Of([]float32{0, float32(math.NaN()), 1, 0, 1, 2}, 2, 3), right, CrossEntropyOptions{Weights: weights})); !math.IsNaN(got) {
+		t.Errorf("of NaN: %v", got)
+	}
+	for _, dt := range []DType{F16, BF16} {
+		got := single(t, CrossEntropy(Zeros(dt, Dims(2, 3)...), right, CrossEntropyOptions{Weights: weights, LabelSmoothing: 0.3}))
+		if want := math.Log(3) * (0.7 + 0.3*4/3); !(math.Abs(got-want) <= 0.01) {
+			t.Errorf("%v, large weights: %v, want %v", dt, got, want)
+		}
+	}
+	x, w := Of([]float64{1, 2, 3, 0, -1, 1}, 2, 3), Of([]float64{0, 1, 2}, 3)
+	if err := CheckGrad(t.Context(), func(in []Tensor) Tensor {
+		return CrossEntropy(in[0], right, CrossEntropyOptions{Weights: in[1], LabelSmoothing: 0.3})
+	}, CheckGradOptions{}, x, w); err != nil {
+		t.Error(err)
+	}
 	for _, w := range []Tensor{Ones(F32, N(2)), Ones(F32, N(1)), Scalar(1), Ones(F32, Dims(1, 3)...), Ones(I32, N(3))} {
 		err := CrossEntropy(logits, right, CrossEntropyOptions{Weights: w}).Err()
 		if err == nil || !strings.Contains(err.Error(), "one for each class") {

@@ -100,6 +100,9 @@ func makeConv2d(b *Builder, kernel []int, c conv, weight, bias **sinter.Variable
 }
 
 func makeConv(b *Builder, c conv, weight, bias **sinter.Variable) error {
+	if c.groups < 0 {
+		return errGroups
+	}
 	groups := max(c.groups, 1)
 	all := []size{{"In", c.in}, {"Out", c.out}, {"Groups", groups}}
 	sizes := []int{c.out, c.in / groups}
@@ -122,6 +125,11 @@ func makeConv(b *Builder, c conv, weight, bias **sinter.Variable) error {
 		}
 		sizes = append(sizes, k)
 	}
+	for i := range c.kernel {
+		if p := entry(c.outputPadding, i); p > 0 && p >= max(1, entry(c.stride, i), entry(c.dilation, i)) {
+			return errOutputPadding
+		}
+	}
 	b.Variable(weight, KaimingUniform(math.Sqrt(5)), sizes...)
 	b.optional(!c.noBias, bias, fanUniform(fan), c.out)
 	return nil
@@ -140,13 +148,19 @@ func (l layer) convolve(x sinter.Tensor, c conv, weight, bias *sinter.Variable) 
 		o.Padding, o.PaddingAfter = nil, nil
 		for i, k := range c.kernel {
 			around := k - 1
-			if len(o.Dilation) > 0 {
-				around *= o.Dilation[min(i, len(o.Dilation)-1)]
-			}
+			around *= max(1, entry(o.Dilation, i))
 			o.Padding, o.PaddingAfter = append(o.Padding, around/2), append(o.PaddingAfter, around-around/2)
 		}
 	}
 	return l.named(sinter.Conv(x, read(weight), o), x)
+}
+
+// entry is that of an axis, 0 if there is none.
+func entry(v []int, axis int) int {
+	if len(v) == 0 {
+		return 0
+	}
+	return v[min(axis, len(v)-1)]
 }
 
 // ones has 1 in place of 0.

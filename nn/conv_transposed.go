@@ -9,7 +9,7 @@ type ConvTranspose1d struct {
 	In, Out, Kernel int
 	Stride          int // 0: 1
 	Padding         int // what is left out on both sides
-	OutputPadding   int // how much longer the result is behind
+	OutputPadding   int // how much longer the result is behind, below Stride or Dilation
 	Dilation        int // 0: 1
 	Groups          int // 0: 1
 	NoBias          bool
@@ -43,7 +43,7 @@ type ConvTranspose2d struct {
 	Kernel        []int
 	Stride        []int // nil: 1
 	Padding       []int // what is left out on both sides
-	OutputPadding []int // how much larger the result is behind
+	OutputPadding []int // how much larger the result is behind, below Stride or Dilation
 	Dilation      []int // nil: 1
 	Groups        int   // 0: 1
 	NoBias        bool

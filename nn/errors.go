@@ -33,6 +33,8 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	errKernel = errors.New("the Kernel has no size for each axis, or is too large")
 	errGroups = errors.New("the channels, In and Out, do not divide into the groups")
+	// Beyond it nothing but the bias would be.
+	errOutputPadding = errors.New("an OutputPadding is neither below the Stride nor below the Dilation")
 )
 
 var errNoWeights = errors.New("it has no weights: call nn.Init on the net before it is used")

@@ -26,7 +26,8 @@ func reduce(x sinter.Tensor, r sinter.Reduction) sinter.Tensor {
 // NLLOptions describe a negative log likelihood.
 type NLLOptions struct {
 	// Weights are factors on the losses by class [classes]; the mean is divided
-	// by those of the rows' classes. The zero Tensor: 1.
+	// by those of the rows' classes. A class with a factor of 0 adds nothing, be its
+	// probability 0. The zero Tensor: 1.
 	Weights sinter.Tensor
 	// IgnoreIndex is a target whose rows do not count; nil: all count.
 	IgnoreIndex *int
@@ -50,24 +51,29 @@ func NLL(logp, targets sinter.Tensor, o NLLOptions) sinter.Tensor {
 			return sinter.Fail(fmt.Errorf("log probabilities %v and targets %v: want one target for each row", logp.Shape(), targets.Shape()), logp, targets)
 		}
 	}
-	weight := sinter.Ones(logp.DType(), targets.Shape()...)
-	right := targets
+	zero, right := sinter.Scalar(0), targets
+	var counts sinter.Tensor
 	if o.IgnoreIndex != nil {
-		counts := targets.NotEqual(sinter.Scalar(float64(*o.IgnoreIndex)))
-		right = sinter.Where(counts, targets, sinter.Scalar(0).Cast(targets.DType()))
-		weight = counts.Cast(logp.DType())
+		counts = targets.NotEqual(sinter.Scalar(float64(*o.IgnoreIndex)))
+		right = sinter.Where(counts, targets, zero.Cast(targets.DType()))
 	}
-	if given(o.Weights) {
-		weight = weight.Mul(o.Weights.Take(right, 0))
+	loss := widened(logp.TakeAlong(right.Unsqueeze(-1), -1).Squeeze(-1).Neg())
+	weight := sinter.Ones(loss.DType(), targets.Shape()...)
+	if w := o.Weights; given(w) {
+		if w.Err() == nil && (w.Rank() != 1 || !w.Dim(0).Equal(logp.Dim(-1)) || !w.DType().IsFloat()) {
+			return sinter.Fail(fmt.Errorf("weights %v of %v: want floats [%v], one for each class", w.Shape(), w.DType(), logp.Dim(-1)), logp, targets, w)
+		}
+		weight = w.Cast(loss.DType()).Take(right, 0)
+		impossible := loss.Equal(sinter.Scalar(math.Inf(1)))
+		loss = sinter.Where(weight.Equal(zero).And(impossible), zero, loss).Mul(weight)
 	}
-	// Where, and not a factor of 0 alone: the logarithm of a row that does not
-	// count may be infinite.
-	loss := logp.TakeAlong(right.Unsqueeze(-1), -1).Squeeze(-1).Neg().Mul(weight)
-	loss = sinter.Where(weight.Equal(sinter.Scalar(0)), sinter.Scalar(0), loss)
+	if given(counts) {
+		loss, weight = sinter.Where(counts, loss, zero), sinter.Where(counts, weight, zero)
+	}
 	if o.Reduction == sinter.ReduceMean {
-		return widened(loss).Sum().Div(widened(weight).Sum()).Cast(loss.DType())
+		return loss.Sum().Div(weight.Sum()).Cast(logp.DType())
 	}
-	return reduce(loss, o.Reduction)
+	return reduce(loss, o.Reduction).Cast(logp.DType())
 }
 
 // KLOptions describe a divergence.

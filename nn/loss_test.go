@@ -19,6 +19,25 @@ func TestNLLOfManyRows(t *testing.T) {
 	}
 }
 
+// A class without weight may be impossible, and a row that does not count anything; what
+// is no number is hidden nowhere else, and weights are more than halves hold.
+func TestNLLOfWeights(t *testing.T) {
+	inf, nan, out := float32(math.Inf(-1)), float32(math.NaN()), -100
+	right, weights := sinter.Of([]int32{0, 2, -100}, 3), sinter.Of([]float32{0, 1e6, 1e6}, 3)
+	for _, c := range []struct {
+		first float32
+		want  float64
+	}{{inf, 0.25}, {-1, 0.25}, {nan, math.NaN()}} {
+		logp := sinter.Of([]float32{c.first, 0, 0, 0, 0, -0.25, nan, nan, nan}, 3, 3)
+		for _, dt := range []sinter.DType{sinter.F16, sinter.BF16, sinter.F32, sinter.F64} {
+			loss := nn.NLL(logp.Cast(dt), right, nn.NLLOptions{Weights: weights, IgnoreIndex: &out})
+			if got := values(t, loss)[0]; got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+				t.Errorf("%v, a first of %v: %v, want %v", dt, c.first, got, c.want)
+			}
+		}
+	}
+}
+
 // Nor is what all rows together add.
 func TestKLOfManyRows(t *testing.T) {
 	for _, dt := range []sinter.DType{sinter.F16, sinter.BF16} {
@@ -49,6 +68,7 @@ func TestLossesRefuse(t *testing.T) {
 	whole := func(sizes ...int) sinter.Tensor { return sinter.Zeros(sinter.I64, sinter.Dims(sizes...)...) }
 	for want, y := range map[string]sinter.Tensor{
 		"one target for each row": nn.NLL(zeros(4, 3), whole(1), nn.NLLOptions{}),
+		"one for each class":      nn.NLL(zeros(4, 3), whole(4), nn.NLLOptions{Weights: zeros(4)}),
 		"targets [5 2]":           nn.NLL(zeros(1, 2, 3), whole(5, 2), nn.NLLOptions{}),
 		"3 rows have no own":      nn.InfoNCE(zeros(3, 2), zeros(2, 2), nn.InfoNCEOptions{}),
 		"give [3 3]":              nn.KL(zeros(3, 1), zeros(3), nn.KLOptions{}),

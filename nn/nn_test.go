@@ -181,6 +181,8 @@ func TestInitRefuses(t *testing.T) {
 		"Heads is 0":             &nn.MultiHeadAttention{Width: 4},
 		"divide into Heads":      &nn.MultiHeadAttention{Width: 4, Heads: 3},
 		"divide into the groups": &nn.ConvTranspose1d{In: 4, Out: 3, Kernel: 2, Groups: 2},
+		"neither below":          &nn.ConvTranspose2d{In: 2, Out: 2, Kernel: []int{3}, Stride: []int{1, 2}, OutputPadding: []int{1}},
+		"In and Out":             &nn.Conv1d{In: 4, Out: 4, Kernel: 3, Groups: -2},
 		"no size for each axis":  &nn.ConvTranspose2d{In: 2, Out: 2, Kernel: []int{3, 3, 3}},
 		"variable a: ":           &own{sinter.NewVariable("a", sinter.Tensor{})},
 		"running_mean has shape": &nn.BatchNorm{Channels: 2, Mean: sinter.NewVariable("m", sinter.Of([]float32{1}))},

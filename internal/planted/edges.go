@@ -89,8 +89,14 @@ var edgeDefects = []Defect{
 	},
 	{
 		Name: "class-without-weight-that-is-impossible", File: "loss.go",
-		Old:     "return Where(weights.Equal(Scalar(0)), x.like(0), x.Mul(weights))",
-		New:     "return x.Mul(weights)",
+		Old:     "return Where(nothing, x.like(0), x).Mul(weights)",
+		New:     "_ = nothing\n\treturn x.Mul(weights)",
+		Package: ".", Run: "TestCrossEntropyWeights",
+	},
+	{
+		Name: "loss-without-weight-hides-a-nan", File: "loss.go",
+		Old:     "weights.Equal(Scalar(0)).And(x.Equal(Scalar(math.Inf(-1))))",
+		New:     "weights.Equal(Scalar(math.Copysign(0, 1)))",
 		Package: ".", Run: "TestCrossEntropyWeights",
 	},
 	{

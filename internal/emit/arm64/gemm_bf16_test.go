@@ -157,7 +157,7 @@ func TestBF16SumsWithinBounds(t *testing.T) {
 					allowed += []float64{2, 1}[i] * n * leastNormal
 				}
 				off := math.Abs(got-exact-rest) / allowed
-				if worst[i] = max(worst[i], off); off > 1 {
+				if worst[i] = max(worst[i], off); !(off <= 1) {
 					t.Errorf("%s, %d lanes: %g for %g is off by %.2f of the bound", name, k, got, exact, off)
 				}
 			}
