@@ -147,8 +147,7 @@ func (l layer) convolve(x sinter.Tensor, c conv, weight, bias *sinter.Variable) 
 	if c.same {
 		o.Padding, o.PaddingAfter = nil, nil
 		for i, k := range c.kernel {
-			around := k - 1
-			around *= max(1, entry(o.Dilation, i))
+			around := (k - 1) * max(1, entry(o.Dilation, i))
 			o.Padding, o.PaddingAfter = append(o.Padding, around/2), append(o.PaddingAfter, around-around/2)
 		}
 	}
