@@ -255,9 +255,70 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "columns-nearby-fetched", File: "internal/emit/x86/gemm_operands.go",
-		Old:     "if t.reads == GemmFarColumns {",
-		New:     "if t.reads.Columns() {",
+		Old:     "if t.form == GemmFarColumns {",
+		New:     "if t.form.Columns() {",
 		Package: "internal/emit/x86", Run: "TestGemmFetchesColumns",
+	},
+	{
+		Name: "rows-past-the-caches-of-another-place", File: "internal/device/cpu/gemm_past.go",
+		Old:     "s.rowOut&-s.rowOut",
+		New:     "s.rowOut",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "first-line-past-the-caches-mistaken", File: "internal/device/cpu/gemm_past.go",
+		Old:     "int(-at % uintptr(s.lanes))",
+		New:     "int(at % uintptr(s.lanes))",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "few-columns-in-front-of-the-first-line-left-out", File: "internal/device/cpu/gemm_past.go",
+		Old:     "if col0 == 0 {",
+		New:     "if col0 == 0 && skip != 1 {",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "columns-behind-a-block-by-rows-left-out", File: "internal/device/cpu/gemm_past.go",
+		Old:     "col < min(col1+s.lanes, s.cols)",
+		New:     "col < min(col1, s.cols)",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "steps-of-a-block-by-rows-too-close", File: "internal/device/cpu/gemm_past.go",
+		Old:     "(ceilDiv(s.blockPanels*s.width, s.lanes) + 2 | 1) * s.lanes",
+		New:     "ceilDiv(s.blockPanels*s.width, s.lanes) * s.lanes",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "row-panels-past-the-caches-all-as-high", File: "internal/device/cpu/gemm_past.go",
+		Old:     "; higher > 0 {",
+		New:     "; higher > 1 {",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "columns-past-the-caches-of-the-next-task", File: "internal/device/cpu/gemm_past.go",
+		Old:     "min(col1+skip, s.cols)",
+		New:     "min(col1, s.cols)",
+		Package: "internal/device/cpu", Run: "TestGemmPast", Needs: avx512,
+	},
+	{
+		Name: "words-across-lines-past-the-caches", File: "internal/device/cpu/gemm_past.go",
+		Old:     "uintptr(p)%4 == 0",
+		New:     "uintptr(p)%2 == 0",
+		Package: "internal/device/cpu", Run: "TestGemmNotPastHere", Needs: avx512,
+	},
+	{
+		Name: "not-packed-past-the-caches", File: "internal/device/cpu/gemm_bind.go",
+		Old:     "if past && s.packedB == nil {",
+		New:     "if past && s.packedB == nil && s.commonB != nil {",
+		Package: "internal/device/cpu", Run: "TestGemmNotPastHere", Needs: avx512,
+	},
+	{
+		Name: "past-the-caches-without-fence", File: "internal/emit/x86/gemm_tile.go",
+		Old: `		t.Op(asm.SFENCE) // whoever learns that the call is over finds the results
+`,
+		New:     "",
+		Package: "internal/emit/x86", Run: "TestGemmStoresPast", Needs: machineCode,
 	},
 	{
 		Name: "epilogue-of-wrong-columns", File: "internal/device/cpu/gemm_run.go",

@@ -46,7 +46,7 @@ func compileGradient(c *compiler, t *template.AttentionGrad) (kernel, error) {
 	if k.rows, err = (tileKind{isa: c.isa}).set(tile); err != nil {
 		return nil, err
 	}
-	if k.columns, err = (tileKind{isa: c.isa, reads: x86.GemmColumns}).set(tile); err != nil {
+	if k.columns, err = (tileKind{isa: c.isa, form: x86.GemmColumns}).set(tile); err != nil {
 		return nil, err
 	}
 	if k.inner, err = attentionSets[c.isa][x86.GemmF32](); err != nil {

@@ -54,9 +54,6 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 	if err := k.operands(c); err != nil {
 		return nil, err
 	}
-	if err := k.makeTiles(c.device); err != nil {
-		return nil, err
-	}
 	if lanes.Splits() {
 		var err error
 		if k.split, err = splitKernels[lanes](); err != nil {
@@ -89,7 +86,7 @@ func compileGemm(c *compiler, g *template.Gemm) (kernel, error) {
 		}
 	}
 	k.constY = newConstY(g, fmt.Sprint(lanes, cutOf(lanes)))
-	return k, nil
+	return k, k.makeTiles(c.device)
 }
 
 // multiplies tells whether there are tile kernels for sums of a dtype, of operands that
@@ -155,13 +152,13 @@ func (k *gemmKernel) operands(c *compiler) (err error) {
 		}
 	case plain && sideBySide(k.x.Col, g.K):
 	case plain && sideBySide(k.x.Row, g.Rows) && k.format == template.Single:
-		k.tiles.reads = x86.GemmColumns
+		k.tiles.form = x86.GemmColumns
 		if c.device.core.FarColumns {
-			k.tiles.reads = x86.GemmFarColumns
+			k.tiles.form = x86.GemmFarColumns
 		}
 	case g.TurnedX() && k.format != template.Bytes:
 		if !k.tiles.format.AMX() {
-			k.tiles.reads = x86.GemmColumns
+			k.tiles.form = x86.GemmColumns
 		} else if k.turnX, err = transposes[c.isa](); err != nil {
 			return err
 		}

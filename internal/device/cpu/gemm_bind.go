@@ -27,26 +27,29 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		if s.places, err = k.places(r.env, size.k, size.cols); err != nil {
 			return nil, err
 		}
-		if kind.reads == x86.GemmPanels && s.places.worthDirect(size, x86.GemmLanes(kind.isa)) {
-			kind.reads = x86.GemmPlaces
+		if kind.form == x86.GemmPanels && s.places.worthDirect(size, x86.GemmLanes(kind.isa)) {
+			kind.form = x86.GemmPlaces
 		}
 	}
-	if s.tiles, err = kind.set(k.tile(r.module.device, size, r.common != nil)); err != nil {
+	past, err := k.storesPast(r, size)
+	if err != nil {
 		return nil, err
 	}
-	if s.linear, err = s.mayBeLinear(size); err != nil {
-		return nil, err
+	cached := kind
+	if past {
+		kind.form = x86.GemmPast
 	}
-	s.gemmPlan = s.plan(size, r.workers, false)
-	if s.tasks() == 0 {
-		return s, nil
-	}
-	if err := s.strides(r.module.device.core.L1); err != nil {
-		return nil, err
+	if err := s.cut(r, kind, size); err != nil || s.tasks() == 0 {
+		return s, err
 	}
 	fromB := r.numbers(k.constY) // before the values are read, which may change
 	if s.packedB, s.foundB, err = s.packedY(r); err != nil {
 		return nil, err
+	}
+	if past && s.packedB == nil {
+		if err := s.cut(r, cached, size); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.shares(r); err != nil {
 		return nil, err
@@ -65,6 +68,21 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		}
 	}
 	return s, s.memory(r)
+}
+
+// cut chooses the tile and cuts the product.
+func (s *gemmStep) cut(r *binding, kind tileKind, size gemmSize) (err error) {
+	if s.tiles, err = kind.set(s.kernel.tile(r.module.device, kind, size, r.common != nil)); err != nil {
+		return err
+	}
+	if s.linear, err = s.mayBeLinear(size); err != nil {
+		return err
+	}
+	s.gemmPlan = s.plan(size, r.workers, false)
+	if s.tasks() == 0 {
+		return nil
+	}
+	return s.strides(r.module.device.core.L1)
 }
 
 // move puts new addresses into the parts' arguments; s.ptrs has them already. A
@@ -93,6 +111,9 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 	if linear, err := s.mayBeLinear(s.gemmSize); err != nil || linear != s.linear {
 		return false
 	}
+	if s.tiles.past() && !wordAligned(r.ptrs[s.kernel.out.Param]) {
+		return false
+	}
 	for i := range s.workers {
 		w := &s.workers[i]
 		for _, c := range []*partCall{w.packX, w.packY, w.finish} {
@@ -117,13 +138,13 @@ func (s *gemmStep) rest() {
 
 // tile is the tile for a product. Parts are as wide as the tile for what cannot be
 // split, by which they find the columns of that. What is packed once lies in the order in
-// which it is read: with AVX2 the processor fetches that ahead by itself.
-func (k *gemmKernel) tile(d *Device, size gemmSize, common bool) x86.GemmTile {
-	kind := k.tiles
+// which it is read: with AVX2 the processor fetches that ahead by itself. Results past the
+// caches go in lines side by side.
+func (k *gemmKernel) tile(d *Device, kind tileKind, size gemmSize, common bool) x86.GemmTile {
 	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(kind.isa, kind.format) && (!kind.format.Splits() || t.Vectors == oddTile(kind.format).Vectors) {
 		return t
 	}
-	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY || common) {
+	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY || common) || kind.form == x86.GemmPast {
 		return x86.GemmTiles(kind.isa, kind.format)[0]
 	}
 	return d.core.Tile(kind.isa, kind.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, k.format.Group())})
@@ -140,19 +161,25 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 	tiles := map[x86.GemmTile]bool{}
 	if fixedCols && fixedK || d.forced != (x86.GemmTile{}) {
 		for rows := low; rows <= min(high, low+few); rows++ {
-			tiles[k.tile(d, gemmSize{1, int(rows), cols, depth}, false)] = true
+			tiles[k.tile(d, k.tiles, gemmSize{1, int(rows), cols, depth}, false)] = true
 		}
-		tiles[k.tile(d, gemmSize{1, int(high), cols, depth}, false)] = true
+		tiles[k.tile(d, k.tiles, gemmSize{1, int(high), cols, depth}, false)] = true
 	} else {
 		for _, t := range x86.GemmTiles(k.tiles.isa, k.tiles.format) {
 			tiles[t] = true
+		}
+	}
+	if k.mayStorePast(d, gemmSize{1, int(high), cols, depth}) {
+		past := tileKind{k.tiles.isa, k.tiles.format, x86.GemmPast}
+		if _, err := past.set(k.tile(d, past, gemmSize{}, false)); err != nil {
+			return err
 		}
 	}
 	for t := range tiles {
 		if _, err := k.tiles.set(t); err != nil {
 			return err
 		}
-		if places := (tileKind{k.tiles.isa, k.tiles.format, x86.GemmPlaces}); k.columns != nil && k.tiles.reads == x86.GemmPanels {
+		if places := (tileKind{k.tiles.isa, k.tiles.format, x86.GemmPlaces}); k.columns != nil && k.tiles.form == x86.GemmPanels {
 			if _, err := places.set(t); err != nil {
 				return err
 			}
@@ -165,6 +192,7 @@ func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
 	cut.dear = s.places != nil && !s.tiles.byPlaces()
 	cut.whole = !cut.parts && (s.finish() == nil || s.handsOver())
+	cut.past = s.tiles.past()
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 
@@ -186,7 +214,7 @@ func (s *gemmStep) strides(l1 int) (err error) {
 	}
 	if k.packX == nil && !s.splits() {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !s.tiles.byColumns() && s.rowsCollide(l1) && s.cols > 2*s.width
+		s.copyX = !s.tiles.byColumns() && !s.tiles.past() && s.rowsCollide(l1) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
 		s.copyX = s.copyX || s.tiles.byColumns() && s.spreads()

@@ -163,7 +163,7 @@ func TestGemmDoublesFetch(t *testing.T) {
 			if g.ConstY || g.SteadyY {
 				want.Rows = 6
 			}
-			if got := k.tile(d, gemmSize{1, 4, 2000, 2000}, false); got != want {
+			if got := k.tile(d, k.tiles, gemmSize{1, 4, 2000, 2000}, false); got != want {
 				t.Errorf("packed once %v: %v, want %v", g.ConstY || g.SteadyY, got, want)
 			}
 		}

@@ -90,7 +90,7 @@ func TestGemmColumnsCopied(t *testing.T) {
 func TestGemmColumnsFar(t *testing.T) {
 	for _, c := range []struct {
 		x, dtype string
-		want     x86.GemmReads
+		want     x86.GemmForm
 	}{{"plain", "f32", x86.GemmPanels}, {"transposed", "f32", x86.GemmFarColumns}, {"transposed", "f64", x86.GemmFarColumns}, {"transposed", "bf16", x86.GemmColumns}} {
 		test := gemmCase{size: gemmSize{1, 30, 40, 50}, x: c.x, y: "plain", out: "plain", dtype: c.dtype}.build(rand.New(rand.NewPCG(1, 2)))
 		for _, d := range machines(t) {
@@ -101,8 +101,8 @@ func TestGemmColumnsFar(t *testing.T) {
 					want = x86.GemmColumns
 				}
 				k, ok := test.compile(t, d).(*gemmKernel)
-				if ok && d.isa != Generic && d.isa <= AVX512 && k.tiles.reads != want {
-					t.Errorf("%v: X %s of %s is read as %d, want %d", d.isa, c.x, c.dtype, k.tiles.reads, want)
+				if ok && d.isa != Generic && d.isa <= AVX512 && k.tiles.form != want {
+					t.Errorf("%v: X %s of %s is read as %d, want %d", d.isa, c.x, c.dtype, k.tiles.form, want)
 				}
 			}
 		}

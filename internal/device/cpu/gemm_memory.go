@@ -114,6 +114,9 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	g.narrow = g.room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	g.parts = g.room(s.splits() && s.packedB == nil, g.slots*s.keptBytes())
 	g.b = g.room(s.packsB(), whole*s.slotBytes())
+	if s.tiles.past() {
+		g.b = g.room(true, s.byRowsBytes())
+	}
 	g.c = g.room(s.finish() != nil, s.word*rowsC*s.strideC)
 	g.sums = g.room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
 	for i, p := range s.parts() {

@@ -46,6 +46,7 @@ type kCut struct {
 	whole bool // up to wholePanels, where k is one block: no row panel of results is wanted again
 	parts bool // operands are split
 	dear  bool // B is packed number by number, so hardly ever twice
+	past  bool // results are stored past the caches
 }
 
 // Blocks of products by AMX and of those in thirds are so short that the rows of a
@@ -87,6 +88,7 @@ func (c kCut) work(steps int) int { return c.speed * steps }
 const (
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
+	pastBBytes  = 16 << 10  // of B, half of a first cache of 32 KB, where results go past the caches
 	wholePanels = 128       // the same where it need not: more take a call of the tile kernels too long
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
@@ -99,6 +101,7 @@ const (
 	memoryRows     = 8   // with fewer rows, reading B takes longer than multiplying
 	splitRows      = 48  // rows that make up for reading B again
 	partsTask      = 192 // the same where operands are split, as multiplying is faster
+	pastTask       = 576 // the same where results go past the caches: six rows of a tile, six times, of each sixteenth row
 )
 
 // planGemm cuts a product for a number of workers. ownB tells that each task
@@ -114,7 +117,11 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 	if p.whole && p.kBlocks == 1 {
 		p.wide = wholePanels // in long rows, which memory takes faster
 	}
-	most := min(p.panels, p.wide, max(1, bBlockBytes/(p.word*p.width*max(1, min(p.steps, p.kCut.block)))))
+	bytes := bBlockBytes
+	if p.past {
+		bytes = pastBBytes
+	}
+	most := min(p.panels, p.wide, max(1, bytes/(p.word*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be
 	if p.held > 0 && p.word*p.width*p.steps*p.blockPanels > p.held {
 		p.aside = amxAside
@@ -141,10 +148,14 @@ func (p *gemmPlan) split(workers int, ownB bool) {
 		p.batchPart = max(1, p.batch/max(want, 1))
 		return
 	}
-	minRows := ceilDiv(splitRows*p.rowPanels, p.rows) // in panels
-	if p.parts {
-		minRows = ceilDiv(partsTask*p.rowPanels, p.rows)
+	minRows := splitRows
+	switch {
+	case p.parts:
+		minRows = partsTask
+	case p.past:
+		minRows = pastTask
 	}
+	minRows = ceilDiv(minRows*p.rowPanels, p.rows) // in panels
 	if ownB && want > 1 {
 		p.cParts = p.ownParts(min(p.panels, ceilDiv(workers, p.batch)))
 	}

@@ -48,7 +48,7 @@ type gemmStep struct {
 // gemmWorker is what one worker needs for itself.
 type gemmWorker struct {
 	args                 x86.GemmArgs
-	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y, sums
+	a, b, c              unsafe.Pointer // packed rows of X, packed panels of Y or a block of it by rows, sums
 	narrow               unsafe.Pointer // packed rows of X that are copied to a, or split; of what is split, scratch memory
 	parts                unsafe.Pointer // of B
 	vectors              []uintptr      // where those of B are, if by places
@@ -98,6 +98,9 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	at, err := s.bases(b.batch0)
 	if err != nil {
 		return err
+	}
+	if s.tiles.past() {
+		return s.blockPast(w, t, b, &at)
 	}
 	col0, col1 := b.col0*s.width, min(b.col1*s.width, s.cols)
 	clear(w.rows)

@@ -25,7 +25,7 @@ type gemmCase struct {
 	syms   string // which of b, m, n, k are symbols
 	x      string // plain, wide (rows further apart), transposed, relu, step (every second k)
 	y      string // plain, transposed, scaled (i8 with a scale a column), turned (the same by columns), shared (one for all batches)
-	out    string // plain, bias, gelu, residual, transposed, bf16, two (stores)
+	out    string // plain, wide (rows further apart), bias, gelu, residual, transposed, bf16, two (stores)
 	const_ bool   // Y is a weight
 	dtype  string // f32 if empty, f64; bf16, int8: operands that the product widens
 	ints   bool   // small integers, which any way of summing adds exactly
@@ -45,6 +45,7 @@ type gemmTest struct {
 	weights map[int]*buffer // params that are these buffers, without guards
 	status  []int64         // of the last run
 	linear  bool            // the last run left its epilogue to tile kernels
+	past    bool            // its results went past the caches
 }
 
 // types are those of sums and operands.
@@ -198,6 +199,10 @@ func (b *gemmBuilder) epilogue(sum ir.DType) []loop.Stmt {
 	switch b.c.out {
 	case "plain":
 		return []loop.Stmt{store(sum, row, g.Acc.Ref())}
+	case "wide":
+		wide := g.Cols.Plus(5)
+		out := b.param("out", sum, b.total(g.Rows, wide), loop.Write)
+		return []loop.Stmt{&loop.Store{Param: out, Index: loop.AddIndex(b.at(m, n, g.Rows, wide), loop.Int(2)), Value: g.Acc.Ref()}}
 	case "transposed":
 		return []loop.Stmt{store(sum, b.at(n, m, g.Cols, g.Rows), g.Acc.Ref())}
 	case "bias":
@@ -378,7 +383,7 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	step, guards, done := t.bindGuarded(tb, d, k, workers, front)
 	defer done()
 	if s, ok := step.(*gemmStep); ok {
-		t.linear = s.linear
+		t.linear, t.past = s.linear, s.tiles.past()
 	}
 	if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, workers); err != nil {
 		tb.Fatal(err)

@@ -24,7 +24,7 @@ type tileSet struct {
 type tileKind struct {
 	isa    x86.ISA
 	format x86.GemmFormat
-	reads  x86.GemmReads
+	form   x86.GemmForm
 }
 
 // tileKey names a set.
@@ -90,7 +90,7 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 	if width := tile.Vectors * k.format.Lanes(k.isa); width%k.format.PackedCols() != 0 {
 		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, k.format.PackedCols())
 	}
-	g, err := x86.EmitGemm(k.isa, k.format, tile, k.reads)
+	g, err := x86.EmitGemm(k.isa, k.format, tile, k.form)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,13 @@ func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
 }
 
 // byColumns tells that A is read by columns.
-func (t *tileSet) byColumns() bool { return t.Reads.Columns() }
+func (t *tileSet) byColumns() bool { return t.Form.Columns() }
 
 // byPlaces tells that B is read where tables say.
-func (t *tileSet) byPlaces() bool { return t.Reads == x86.GemmPlaces }
+func (t *tileSet) byPlaces() bool { return t.Form == x86.GemmPlaces }
+
+// past tells that results are stored past the caches.
+func (t *tileSet) past() bool { return t.Form == x86.GemmPast }
 
 // width is the columns of a whole panel.
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }

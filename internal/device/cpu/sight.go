@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sinterml/sinter/internal/device"
+	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/inspect"
 	"github.com/sinterml/sinter/internal/ir"
 	"github.com/sinterml/sinter/internal/schedule"
@@ -58,8 +59,12 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		return p, false
 	}
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
-	tile := k.tile(s.c.device, size, s.common[n])
-	set, err := k.tiles.set(tile)
+	kind := k.tiles
+	if k.mayStorePast(s.c.device, size) {
+		kind.form = x86.GemmPast
+	}
+	tile := k.tile(s.c.device, kind, size, s.common[n])
+	set, err := kind.set(tile)
 	if err != nil {
 		return p, false
 	}

@@ -15,18 +15,19 @@ import (
 // Vectors*Lanes(isa) columns.
 type GemmTile struct{ Rows, Vectors int }
 
-// GemmReads is where kernels find their operands, see GemmArgs.
-type GemmReads uint8
+// GemmForm is where kernels find their operands and put results, see GemmArgs.
+type GemmForm uint8
 
 const (
-	GemmPanels     GemmReads = iota // rows of A; vectors of B at even distances
-	GemmColumns                     // A by columns
-	GemmFarColumns                  // the same of f32 and f64 that lie far apart, in memory
-	GemmPlaces                      // of f32: vectors of B where tables say
+	GemmPanels     GemmForm = iota // rows of A; vectors of B at even distances
+	GemmColumns                    // A by columns
+	GemmFarColumns                 // the same of f32 and f64 that lie far apart, in memory
+	GemmPlaces                     // of f32: vectors of B where tables say
+	GemmPast                       // as GemmPanels; results are stored past the caches
 )
 
 // Columns tells that A is read by columns.
-func (r GemmReads) Columns() bool { return r == GemmColumns || r == GemmFarColumns }
+func (f GemmForm) Columns() bool { return f == GemmColumns || f == GemmFarColumns }
 
 // GemmArgs is what a tile kernel gets in RDI. It computes Panels blocks of
 // Rows x Vectors*lanes results, side by side in C:
@@ -44,7 +45,8 @@ func (r GemmReads) Columns() bool { return r == GemmColumns || r == GemmFarColum
 // f64 it reads no others. A kernel by places reads it at S[Vectors*p + v] + T[k], where
 // B points to the addresses S, LDB to the distances T in bytes, and PanelB is
 // 8*Vectors. The same is done for RowPanels times Rows rows below each
-// other.
+// other. A kernel past the caches stores whole vectors so, for which C and LDC are
+// multiples of 64 (with AVX-512), and those that it masks as others do.
 //
 // Where Part is not 0, one more step follows, of which rows of A hold only the
 // bytes with a bit in Part: no others are read, and they count as 0. Only
@@ -236,7 +238,7 @@ type GemmKernels struct {
 	ISA    asm.ISA
 	Format GemmFormat
 	Tile   GemmTile
-	Reads  GemmReads
+	Form   GemmForm
 	Code   []byte
 	// Full[rows] has Tile.Vectors vectors. Tail[rows][vectors] masks the last
 	// vector. Both begin at index 1.
@@ -245,8 +247,8 @@ type GemmKernels struct {
 }
 
 // EmitGemm emits the tile kernels of a tile shape.
-func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, reads GemmReads) (*GemmKernels, error) {
-	g := &GemmKernels{ISA: isa, Format: format, Tile: tile, Reads: reads, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
+func EmitGemm(isa asm.ISA, format GemmFormat, tile GemmTile, form GemmForm) (*GemmKernels, error) {
+	g := &GemmKernels{ISA: isa, Format: format, Tile: tile, Form: form, Full: make([]int, tile.Rows+1), Tail: make([][]int, tile.Rows+1)}
 	for rows := 1; rows <= tile.Rows; rows++ {
 		g.Tail[rows] = make([]int, tile.Vectors+1)
 		var err error
@@ -271,8 +273,8 @@ type Listing struct {
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
 	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*g.Format.Lanes(g.ISA))
-	name += [...]string{"", ", left operand by columns", ", left operand by columns far apart", ", right operand where tables say"}[g.Reads]
-	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Reads, g.Tile.fetches(g.ISA, g.Format))
+	name += [...]string{"", ", left operand by columns", ", left operand by columns far apart", ", right operand where tables say", ", results past the caches"}[g.Form]
+	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Form, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return Listing{}, err
 	}
@@ -282,7 +284,7 @@ func (g *GemmKernels) Listing() (Listing, error) {
 
 // add appends one kernel, aligned to 64 bytes.
 func (g *GemmKernels) add(tile GemmTile, tail bool) (offset int, err error) {
-	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Reads, g.Tile.fetches(g.ISA, g.Format))
+	a, err := emitGemmTile(g.ISA, g.Format, tile, tail, g.Form, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return 0, err
 	}

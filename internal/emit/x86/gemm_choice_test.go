@@ -99,16 +99,17 @@ func TestTileChoiceWide(t *testing.T) {
 	}
 }
 
-// Columns are fetched ahead where that was measured to gain.
-func TestFarColumns(t *testing.T) {
+// Columns are fetched ahead, and results stored past the caches, where that was measured
+// to gain.
+func TestMeasuredCores(t *testing.T) {
 	for _, c := range []struct {
 		vendor string
 		isa    asm.ISA
 		want   bool
 	}{{"GenuineIntel", AVX512, true}, {"GenuineIntel", AVX2, false}, {"AuthenticAMD", AVX512, false}} {
 		cpu := cpuid.CPU{Vendor: c.vendor}
-		if core := CoreOf(&cpu, c.isa); core.FarColumns != c.want {
-			t.Errorf("%s %v: %v, want %v", c.vendor, c.isa, core.FarColumns, c.want)
+		if core := CoreOf(&cpu, c.isa); core.FarColumns != c.want || (core.Past > 0) != cpu.Intel() {
+			t.Errorf("%s %v: %v and %d, want %v and for Intel alone", c.vendor, c.isa, core.FarColumns, core.Past, c.want)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 func TestGemmDoubleTiles(t *testing.T) {
 	eachISA(t, func(t *testing.T, isa ISA) {
 		for _, tile := range GemmTiles(isa, GemmF64) {
-			for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmFarColumns} {
-				g, err := EmitGemm(isa, GemmF64, tile, reads)
+			for _, form := range []GemmForm{GemmPanels, GemmColumns, GemmFarColumns} {
+				g, err := EmitGemm(isa, GemmF64, tile, form)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -43,7 +43,7 @@ func testDoubleTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 	for rows := 1; rows <= g.Tile.Rows; rows++ {
 		for v := 1; v <= g.Tile.Vectors; v++ {
 			for _, k := range []int{0, 1, 3, 4, 5, 9} {
-				c := doubleCase{tileCase: tileCase{rows: rows, k: k, panels: 1, rowPanels: 1, columns: g.Reads.Columns(), inPlace: rng.IntN(2) == 0, again: rng.IntN(2) == 0}, kernels: g, vectors: v}
+				c := doubleCase{tileCase: tileCase{rows: rows, k: k, panels: 1, rowPanels: 1, columns: g.Form.Columns(), inPlace: rng.IntN(2) == 0, again: rng.IntN(2) == 0}, kernels: g, vectors: v}
 				c.cols = v*lanes - rng.IntN(lanes)
 				c.run(t, rng, code.Entry(g.Tail[rows][v]))
 				if v == g.Tile.Vectors {

@@ -39,7 +39,7 @@ func (t *tileGen) operands() {
 	}{{gLDA, gemmLDA}, {gLDB, gemmLDB}, {gVectorB, gemmVectorB}} {
 		t.Op(asm.MOV, l.reg, asm.Ptr(gArgs, l.at))
 	}
-	if t.reads != GemmPlaces {
+	if t.form != GemmPlaces {
 		t.Op(asm.LEA, gVectorB3, asm.Idx(gVectorB, gVectorB, 2, 0))
 	}
 	switch {
@@ -58,7 +58,7 @@ func (t *tileGen) operands() {
 	if t.fetchB {
 		t.Op(asm.MOV, gNextB, asm.Ptr(gArgs, gemmNextB))
 	}
-	if t.reads == GemmPlaces {
+	if t.form == GemmPlaces {
 		for v := range t.tile.Vectors {
 			t.Op(asm.MOV, gPlaces[v], asm.Ptr(gB, 8*v))
 		}
@@ -77,8 +77,8 @@ func (t *tileGen) operands() {
 // second cache, where they come from beyond it: by AVX2, whose tiles would wait for a
 // twentieth of their time. By AVX-512 it costs more than it gains.
 func (t *tileGen) fetchesRows() bool {
-	taken := t.reads == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
-	return t.ISA == asm.AVX2 && t.format.Plain() && !t.reads.Columns() && !taken
+	taken := t.form == GemmPlaces && t.tile.Vectors == len(gPlaces) // gNextRows is an address of these
+	return t.ISA == asm.AVX2 && t.format.Plain() && !t.form.Columns() && !taken
 }
 
 // nextPanelsRows sets gNextRows to what lies between this row panel's first row of each
@@ -102,7 +102,7 @@ func (t *tileGen) nextPanelsRows() {
 
 // bases is the number of base registers for A.
 func (t *tileGen) bases() int {
-	if t.reads.Columns() {
+	if t.form.Columns() {
 		return 1
 	}
 	return (t.tile.Rows + rowsPerBase - 1) / rowsPerBase
@@ -111,7 +111,7 @@ func (t *tileGen) bases() int {
 // element is the address of lane i of A[r] from the start of the round.
 func (t *tileGen) element(r, i int) asm.M {
 	word := t.format.Word()
-	if t.reads.Columns() { // the base is at k
+	if t.form.Columns() { // the base is at k
 		return asm.Ptr(gBases[0], word*r)
 	}
 	base := gBases[r/rowsPerBase]
@@ -123,7 +123,7 @@ func (t *tileGen) element(r, i int) asm.M {
 
 // vectorB is the address of vector v of B.
 func (t *tileGen) vectorB(v int) asm.M {
-	if t.reads == GemmPlaces {
+	if t.form == GemmPlaces {
 		return asm.Idx(gPlaces[v], gAt, 1, 0)
 	}
 	return vectorAt(gB, v)
@@ -157,7 +157,7 @@ func (t *tileGen) fetchNext() {
 // lie far apart.
 func (t *tileGen) fetchColumns() {
 	const line = 64
-	if t.reads == GemmFarColumns {
+	if t.form == GemmFarColumns {
 		t.Op(asm.PREFETCHT1, asm.Ptr(gBases[0], line))
 	}
 }

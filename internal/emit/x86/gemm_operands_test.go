@@ -5,8 +5,8 @@ import "testing"
 // Columns that lie far apart are fetched, a line a step, and those that lie near are not.
 func TestGemmFetchesColumns(t *testing.T) {
 	for _, format := range []GemmFormat{GemmF32, GemmF64} {
-		for reads, want := range map[GemmReads]int{GemmPanels: 0, GemmColumns: 0, GemmFarColumns: GemmUnroll} {
-			a, err := emitGemmTile(AVX512, format, GemmTiles(AVX512, format)[0], false, reads, false)
+		for form, want := range map[GemmForm]int{GemmPanels: 0, GemmColumns: 0, GemmFarColumns: GemmUnroll} {
+			a, err := emitGemmTile(AVX512, format, GemmTiles(AVX512, format)[0], false, form, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -17,7 +17,7 @@ func TestGemmFetchesColumns(t *testing.T) {
 				}
 			}
 			if fetched != want {
-				t.Errorf("%v, reads %d: %d lines fetched in a round, want %d", format, reads, fetched, want)
+				t.Errorf("%v, form %d: %d lines fetched in a round, want %d", format, form, fetched, want)
 			}
 		}
 	}

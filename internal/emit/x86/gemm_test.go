@@ -192,9 +192,9 @@ func TestGemmTileRefused(t *testing.T) {
 	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
-	for format, reads := range map[GemmFormat]GemmReads{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
-		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, reads, false); err == nil {
-			t.Errorf("no error for %v by columns %d", format, reads)
+	for format, form := range map[GemmFormat]GemmForm{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
+		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, form, false); err == nil {
+			t.Errorf("no error for %v by columns %d", format, form)
 		}
 	}
 }
@@ -219,11 +219,14 @@ func TestGemmTiles(t *testing.T) {
 				tiles = append(tiles, GemmTile{2, 4})
 			}
 			for _, tile := range tiles {
-				for _, reads := range []GemmReads{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces} {
-					if reads == GemmColumns && format != GemmF32 && format != GemmBF16 || reads >= GemmFarColumns && format != GemmF32 {
+				for _, form := range []GemmForm{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces, GemmPast} {
+					switch {
+					case form == GemmPast && (isa != AVX512 || format.AMX()),
+						form == GemmColumns && format != GemmF32 && format != GemmBF16,
+						(form == GemmFarColumns || form == GemmPlaces) && format != GemmF32:
 						continue
 					}
-					g, err := EmitGemm(isa, format, tile, reads)
+					g, err := EmitGemm(isa, format, tile, form)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -250,8 +253,8 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				if g.Format.AMX() {
 					k *= GemmChunk * g.Format.Parts()
 				}
-				c := tileCase{rows: rows, k: k, columns: g.Reads.Columns(), places: g.Reads == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
-				if g.Format.TakesPart(g.ISA) && g.Reads == GemmPanels {
+				c := tileCase{rows: rows, k: k, columns: g.Form.Columns(), places: g.Form == GemmPlaces, inPlace: g.Format == GemmF32 && rng.IntN(2) == 0, again: rng.IntN(2) == 0}
+				if g.Format.TakesPart(g.ISA) && (g.Form == GemmPanels || g.Form == GemmPast) {
 					size := 4 / g.Format.Group() // of an element
 					c.part = size * rng.IntN(g.Format.Group())
 				}
@@ -259,7 +262,9 @@ func testTiles(t *testing.T, g *GemmKernels, code *jit.Code) {
 				c.run(t, rng, g, code.Entry(g.Tail[rows][v]), v)
 				if v == g.Tile.Vectors {
 					c.cols, c.panels, c.rowPanels = v*lanes, 1+rng.IntN(3), 1+rng.IntN(3)
-					c.finish, c.later, c.shared = copies, rng.IntN(2) == 0, !c.again && rng.IntN(2) == 0
+					if c.later, c.shared = rng.IntN(2) == 0, !c.again && rng.IntN(2) == 0; g.Form != GemmPast {
+						c.finish = copies
+					}
 					c.run(t, rng, g, code.Entry(g.Full[rows]), v)
 				}
 			}
@@ -366,6 +371,10 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	height := c.rows * c.rowPanels
 	lanes, stepA := GemmLanes(g.ISA), g.Format.StepA()/4
 	total := c.panels * c.cols
+	pitch := total // of C
+	if g.Form == GemmPast {
+		pitch = (total + lanes - 1) / lanes * lanes
+	}
 	steps := c.k
 	if c.part > 0 {
 		steps++
@@ -379,9 +388,9 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	}
 	sizeB := c.panels * vectors * depth * lanes
 	rowA := 4*stepA*c.k + c.part + scale
-	args := GemmArgs{LDA: uintptr(rowA), LDC: uintptr(4 * total), LDAhead: uintptr(4 * total), Panels: uintptr(c.panels)}
+	args := GemmArgs{LDA: uintptr(rowA), LDC: uintptr(4 * pitch), LDAhead: uintptr(4 * pitch), Panels: uintptr(c.panels)}
 	args.LDB, args.VectorB, args.PanelB = uintptr(4*lanes), uintptr(4*lanes*depth), uintptr(4*lanes*depth*vectors)
-	args.RowPanels, args.StepC, args.RowsC = uintptr(c.rowPanels), uintptr(4*c.cols), uintptr(4*c.rows*total)
+	args.RowPanels, args.StepC, args.RowsC = uintptr(c.rowPanels), uintptr(4*c.cols), uintptr(4*c.rows*pitch)
 	if c.inPlace {
 		bAt = func(k, j int) int { return k*total + j }
 		sizeB = c.k * total
@@ -419,7 +428,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	}
 	var mem [3]*jit.Guarded
 	var f [3][]uint32
-	for i, bytes := range []int{height * rowA, 4 * sizeB, 4 * height * total} {
+	for i, bytes := range []int{height * rowA, 4 * sizeB, 4 * height * pitch} {
 		var err error
 		if mem[i], err = jit.AllocGuarded(bytes, 1); err != nil {
 			t.Fatal(err)
@@ -455,13 +464,13 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 	if c.again { // what is fetched beside changes nothing
 		args.Beside, args.LDBeside = uintptr(args.C), args.LDC
 	}
-	want := make([]uint32, len(f[2]))
+	want := slices.Clone(f[2])
 	a := make([]uint32, stepA)
 	for r := range height {
 		for j := range total {
 			sum := uint32(0)
 			if c.again && g.Format.AMX() {
-				sum = f[2][r*total+j]
+				sum = f[2][r*pitch+j]
 			}
 			if g.Format.Splits() {
 				at := func(k int) (a, b uint32) { return lane(r, k), f[1][bAt(k, j)] }
@@ -469,7 +478,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 				if scale > 0 {
 					row, col = at(steps)
 				}
-				want[r*total+j] = joined(g.Format.partsSums(steps, at), sum, row, col, c.again)
+				want[r*pitch+j] = joined(g.Format.partsSums(steps, at), sum, row, col, c.again)
 				continue
 			}
 			var chunk amxChunk
@@ -487,9 +496,9 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 				}
 			}
 			if c.again && !g.Format.AMX() {
-				sum = g.Format.sum(f[2][r*total+j], sum)
+				sum = g.Format.sum(f[2][r*pitch+j], sum)
 			}
-			want[r*total+j] = sum
+			want[r*pitch+j] = sum
 		}
 	}
 	call := func(results []byte) {
@@ -505,7 +514,7 @@ func (c tileCase) run(t *testing.T, rng *rand.Rand, g *GemmKernels, entry uintpt
 		}
 	}
 	call(mem[2].Bytes())
-	if g.Format.Linear() {
+	if g.Format.Linear() && g.Form != GemmPast {
 		copy(mem[2].Bytes(), lanesAsBytes(f[2])) // as before
 		sums := want
 		want = askLinear(t, rng, &args, sums, height, total)

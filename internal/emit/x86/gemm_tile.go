@@ -13,7 +13,7 @@ type tileGen struct {
 	format    GemmFormat
 	tile      GemmTile
 	tail      bool // the last vector of a row is masked: by K(1), with AVX2 by t.mask
-	reads     GemmReads
+	form      GemmForm
 	fetchB    bool // the next panel of B is fetched
 	bytes     int  // of a vector
 	registers int
@@ -26,20 +26,23 @@ type tileGen struct {
 }
 
 // emitGemmTile emits the kernel that GemmArgs describes.
-func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, reads GemmReads, fetchB bool) (*asm.Asm, error) {
+func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, form GemmForm, fetchB bool) (*asm.Asm, error) {
 	t := newTileGen(isa, format, tile, tail)
-	t.reads, t.fetchB = reads, fetchB && reads != GemmPlaces
+	t.form, t.fetchB = form, fetchB && form != GemmPlaces && form != GemmPast
 	t.broadcast, t.multiply, t.add = format.ops()
 	t.move, t.maskMove = format.moves()
 	t.bytes = t.Length().Bytes()
 	if !t.fits() {
 		return nil, fmt.Errorf("gemm tile %dx%d does not fit %d vector registers", tile.Rows, tile.Vectors, t.registers)
 	}
-	if reads.Columns() && !format.Plain() && (format != GemmBF16 || reads == GemmFarColumns) {
+	if form.Columns() && !format.Plain() && (format != GemmBF16 || form == GemmFarColumns) {
 		return nil, fmt.Errorf("gemm tile of %v reads A by rows alone", format)
 	}
-	if reads == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
+	if form == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
 		return nil, fmt.Errorf("gemm tile of %v and %d vectors reads B in panels alone", format, tile.Vectors)
+	}
+	if form == GemmPast && (isa != asm.AVX512 || format.AMX() || format == GemmF64) { // AVX2's vectors are half lines
+		return nil, fmt.Errorf("gemm tile of %v stores in the caches alone with %v", format, isa)
 	}
 	t.kernel()
 	return t.Asm, nil
@@ -157,6 +160,9 @@ func (t *tileGen) kernel() {
 	if t.format.AMX() {
 		t.Op(asm.TILERELEASE)
 	}
+	if t.form == GemmPast {
+		t.Op(asm.SFENCE) // whoever learns that the call is over finds the results
+	}
 	t.Op(asm.VZEROUPPER)
 	t.Op(asm.RET)
 	for _, emit := range t.behind {
@@ -179,7 +185,7 @@ func (t *tileGen) nextRows() {
 		t.Op(asm.IMUL, gCount, gCount, asm.Imm(t.tile.Rows))
 		t.Op(asm.ADD, asm.Ptr(gArgs, at), gCount)
 	}
-	if t.reads.Columns() {
+	if t.form.Columns() {
 		t.Op(asm.ADD, asm.Ptr(gArgs, gemmDownA), asm.Imm(t.format.Word()*t.tile.Rows))
 	} else {
 		move(gemmDownA, asm.Ptr(gArgs, gemmLDA))
@@ -207,7 +213,9 @@ func (t *tileGen) start() {
 			t.zero(t.acc(r, v))
 		}
 	}
-	t.fetchAhead()
+	if t.form != GemmPast {
+		t.fetchAhead()
+	}
 }
 
 // finish stores the sums, added to what is there if the arguments say so.
@@ -302,6 +310,8 @@ func (t *tileGen) load(to asm.V, from asm.M, v int) {
 
 func (t *tileGen) store(to asm.M, from asm.V, v int) {
 	switch {
+	case !t.masked(v) && t.form == GemmPast:
+		t.Op(asm.VMOVNTPS, to, from)
 	case !t.masked(v):
 		t.Op(t.move, to, from)
 	case t.ISA == asm.AVX512:
@@ -328,12 +338,12 @@ func (t *tileGen) steps(count, unroll int) {
 	for k := range unroll {
 		t.step(k, t.spread)
 	}
-	if !t.reads.Columns() {
+	if !t.form.Columns() {
 		for g := range t.bases() {
 			t.Op(asm.ADD, gBases[g], asm.Imm(t.format.StepA()*unroll))
 		}
 	}
-	if t.reads == GemmPlaces {
+	if t.form == GemmPlaces {
 		t.Op(asm.ADD, gRows, asm.Imm(8*unroll))
 	}
 	t.Op(asm.SUB, gCount, asm.Imm(1))
@@ -369,7 +379,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 		t.stepWide(k)
 		return
 	}
-	if t.reads == GemmPlaces {
+	if t.form == GemmPlaces {
 		t.Op(asm.MOV, gAt, asm.Ptr(gRows, 8*k))
 	}
 	for v := range t.tile.Vectors {
@@ -379,7 +389,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 			t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
 		}
 	}
-	if t.reads != GemmPlaces {
+	if t.form != GemmPlaces {
 		t.Op(asm.ADD, gB, gLDB)
 	}
 	t.fetchNext()
@@ -390,7 +400,7 @@ func (t *tileGen) step(k int, spread func(to asm.V, from asm.M)) {
 			t.Op(t.multiply, t.acc(r, v), t.x(r), t.b(v))
 		}
 	}
-	if t.reads.Columns() {
+	if t.form.Columns() {
 		t.Op(asm.ADD, gBases[0], gLDA)
 	}
 }

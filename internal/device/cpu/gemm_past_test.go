@@ -1,0 +1,127 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+)
+
+// pastDevice is one with AVX-512 on which the smallest results go past the caches.
+func pastDevice(tb testing.TB) *Device {
+	for _, d := range machines(tb) {
+		if d.isa == AVX512 {
+			d.core.Past = 1
+			return d
+		}
+	}
+	tb.Skip("needs AVX-512")
+	return nil
+}
+
+// orPlain is the case with operands and results that are plain, where it says nothing.
+func (c gemmCase) orPlain() gemmCase {
+	for _, way := range []*string{&c.x, &c.y, &c.out} {
+		if *way == "" {
+			*way = "plain"
+		}
+	}
+	return c
+}
+
+// Rows that begin anywhere in a line, at each place as many or more and less; all columns
+// of a block, some, and those behind it that begin a line; steps with a part of bytes.
+func TestGemmPast(t *testing.T) {
+	rng, d := rand.New(rand.NewPCG(51, 52)), pastDevice(t)
+	for _, c := range []gemmCase{
+		{size: gemmSize{1, 192, 256, 16}, dtype: "int8"}, // all begin a line
+		{size: gemmSize{1, 200, 257, 5}, dtype: "int8"},
+		{size: gemmSize{1, 193, 642, 7}, dtype: "int8"}, // every eighth
+		{size: gemmSize{2, 211, 396, 37}, dtype: "int8", x: "wide"},
+		{size: gemmSize{3, 205, 271, 3}, dtype: "int8", y: "shared", out: "wide"},
+		{size: gemmSize{1, 1200, 319, 4}, dtype: "int8"}, // whose rows are shared out, too
+		{size: gemmSize{1, 230, 530, 4 * aheadSteps}, dtype: "int8"},
+		{size: gemmSize{1, 222, 1029, 1}, dtype: "f32"},
+		{size: gemmSize{2, 250, 299, 12}, dtype: "f32", x: "wide", out: "wide"},
+		{size: gemmSize{1, 300, 333, 5}, dtype: "f32", y: "transposed"},
+		{size: gemmSize{1, 194, 262, 3}, dtype: "f32", syms: "mn"},
+	} {
+		c.const_ = true
+		test := c.orPlain().build(rng)
+		want := test.reference(t)
+		for workers := 1; workers <= 3; workers++ {
+			test.check(t, fmt.Sprintf("%v %d workers", c, workers), test.run(t, d, test.compile(t, d), workers, rng.IntN(2) == 0), want)
+			if !test.past {
+				t.Errorf("%v with %d workers: results go through the caches", c, workers)
+			}
+		}
+	}
+}
+
+// Results stay in the caches where they are few, where multiplying takes longer, and where
+// something else becomes of them.
+func TestGemmNotPast(t *testing.T) {
+	rng, d := rand.New(rand.NewPCG(53, 54)), pastDevice(t)
+	for _, c := range []gemmCase{
+		{size: gemmSize{1, pastRows - 1, 300, 9}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, pastCols - 1, 9}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, 300, 4*aheadSteps + 1}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, 300, 13}, dtype: "f32", const_: true},
+		{size: gemmSize{1, 200, 300, 9}, dtype: "bf16", const_: true, ints: true},
+		{size: gemmSize{1, 200, 300, 9}, dtype: "f64", const_: true},
+		{size: gemmSize{1, 200, 300, 9}, dtype: "int8"},
+		{size: gemmSize{1, 200, 300, 9}, dtype: "int8", const_: true, out: "bias"},
+		{size: gemmSize{1, 200, 300, 9}, dtype: "f32", const_: true, x: "transposed"},
+		{size: gemmSize{1, 200, 300, 0}, dtype: "f32", const_: true},
+	} {
+		test := c.orPlain().build(rng)
+		test.check(t, c.String(), test.run(t, d, test.compile(t, d), 2, false), test.reference(t))
+		if test.past {
+			t.Errorf("%v: results go past the caches", c)
+		}
+	}
+}
+
+// Nor where a line holds no whole number of them, where the right operand is not packed, or
+// they are fewer than a core's.
+func TestGemmNotPastHere(t *testing.T) {
+	d := pastDevice(t)
+	test := gemmCase{size: gemmSize{1, 200, 300, 9}, dtype: "int8", const_: true}.orPlain().build(rand.New(rand.NewPCG(55, 56)))
+	want := test.reference(t)
+	out := len(test.data) - 1
+	room := make([]uint64, len(want[out])/8+1)
+	apart := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&room[0]), 2)), len(want[out]))
+	test.weights = map[int]*buffer{out: makeBuffer(apart, nil)}
+	test.run(t, d, test.compile(t, d), 2, false)
+	if at := firstDifference(apart, want[out]); at >= 0 || test.past {
+		t.Errorf("words that lie across lines: byte %d differs, past the caches: %v", at, test.past)
+	}
+	test.weights = nil
+	test.g.ConstY, test.g.SteadyY = false, true // which the first run does not pack as a whole
+	if test.check(t, "steady", test.run(t, d, test.compile(t, d), 2, false), want); test.past {
+		t.Error("results of what is not packed go past the caches")
+	}
+	test.g.ConstY = true
+	d.core.Past = 4*200*300 + 1
+	if test.run(t, d, test.compile(t, d), 2, false); test.past {
+		t.Error("fewer results than the core's go past the caches")
+	}
+}
+
+// Blocks of B are such as the first cache holds; workers share columns before rows are
+// fewer than tiles of each sixteenth want.
+func TestGemmPlanPast(t *testing.T) {
+	cut := cutOf(x86.GemmBytes)
+	cut.past = true
+	tile := x86.GemmTiles(x86.AVX512, x86.GemmBytes)[0]
+	for _, c := range []struct{ rows, cols, k, panels, rowParts, cParts int }{
+		{1913, 3253, 37, 6, 2, 8}, {2071, 2054, 61, 4, 2, 8}, {20000, 300, 37, 5, 16, 1},
+	} {
+		p := planGemm(gemmSize{1, c.rows, c.cols, c.k}, cut, 16, tile, 2, false)
+		if p.blockPanels != c.panels || p.rowParts != c.rowParts || p.cParts != c.cParts {
+			t.Errorf("%d x %d x %d: blocks of %d panels, %d x %d tasks, want %d, %d x %d", c.rows, c.cols, c.k, p.blockPanels, p.rowParts, p.cParts, c.panels, c.rowParts, c.cParts)
+		}
+	}
+}
