@@ -17,14 +17,13 @@ import (
 // that, a block at a time. Such a block stays in the first cache: loads from beyond it
 // would wait in line with the stores.
 
-// pastSteps are the most steps that take no longer than the stores, by format: with bytes
-// results take 0.8 of their time on an Emerald Rapids, with f32 as well up to 8 steps and
-// no less with 16. bf16, whose steps take twice as long there, gains nothing.
-var pastSteps = map[x86.GemmFormat]int{x86.GemmBytes: aheadSteps, x86.GemmF32: 12}
-
-// pastRows are the least of a product whose results go past the caches, as a tile has
-// each 16th, and pastCols the least columns, as some at both ends of a row do not.
-const pastRows, pastCols = 192, 256
+// Limits, as measured on an Emerald Rapids (BenchmarkGemmPast). Results of 37 bytes or 8 f32
+// a row take 0.7 of the time, of 61 and 16 up to 0.9, of more no less.
+const (
+	pastSteps = 16
+	pastRows  = 192 // as a tile has each 16th
+	pastCols  = 256 // as some at both ends of a row lie in no whole line
+)
 
 // storesPast tells whether results of a product go past the caches.
 func (k *gemmKernel) storesPast(r *binding, s gemmSize) (bool, error) {
@@ -37,10 +36,14 @@ func (k *gemmKernel) storesPast(r *binding, s gemmSize) (bool, error) {
 
 // mayStorePast tells whether they may, as far as the size tells.
 func (k *gemmKernel) mayStorePast(d *Device, s gemmSize) bool {
-	suits := k.tiles.form == x86.GemmPanels && k.tiles.isa == x86.AVX512 &&
-		k.plainOut && k.finish == nil && k.packX == nil && k.constY != nil
-	least, steps := d.core.Past, ceilDiv(s.k, k.format.Group())
-	return suits && least > 0 && s.k > 0 && steps <= pastSteps[k.tiles.format] && s.rows >= pastRows && s.cols >= pastCols && 4*s.batch*s.rows*s.cols >= least
+	f, least := k.tiles.format, d.core.Past
+	if least == 0 || k.tiles.form != x86.GemmPanels || k.tiles.isa != x86.AVX512 || f != x86.GemmBytes && f != x86.GemmF32 {
+		return false
+	}
+	if !k.plainOut || k.finish != nil || k.packX != nil || k.constY == nil {
+		return false
+	}
+	return s.k > 0 && s.k <= pastSteps*f.Group() && s.rows >= pastRows && s.cols >= pastCols && f.Word()*s.batch*s.rows*s.cols >= least
 }
 
 func wordAligned(p unsafe.Pointer) bool { return uintptr(p)%4 == 0 }
