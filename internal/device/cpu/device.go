@@ -88,7 +88,7 @@ func New(o Options) (*Device, error) {
 		host.AMXFP16 = true
 	}
 	have := instructionSets(&host)
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, cache: cacheBytes(host.Caches), firstCache: firstCacheBytes(host.Caches), alloc: &jit.Allocator{Linger: linger}, shelf: keep.NewShelf()}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, firstCache: firstCacheBytes(host.Caches), alloc: &jit.Allocator{Linger: linger}, shelf: keep.NewShelf()}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]
@@ -103,6 +103,7 @@ func New(o Options) (*Device, error) {
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
 	}
+	d.cache = cacheBytes(&host, d.workers())
 	// Of a device that is dropped. Helpers hold it until they have lingered.
 	runtime.AddCleanup(d, func(a *jit.Allocator) { _ = a.Close() }, d.alloc)
 	return d, nil

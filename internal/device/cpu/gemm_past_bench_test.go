@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -50,51 +49,16 @@ func benchPast(b *testing.B, d *Device, c gemmCase, again bool) {
 		}
 		steps[i] = step
 	}
-	run := func(step jit.Step, read bool) float64 {
-		start := clock()
-		if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, 1); err != nil {
-			b.Fatal(err)
-		}
-		if read {
-			s := step.(*gemmStep)
-			wordSum += sumWords(unsafe.Slice((*uint64)(s.ptrs[s.kernel.out.Param]), s.rows*s.cols/2))
-		}
-		return (clock() - start).Seconds()
-	}
-	var alone, behind, seconds []float64
-	others := make([]uint64, 8<<20)
-	for i := range others {
-		others[i] = uint64(i)
-	}
+	t := newTurns(b, again)
 	for b.Loop() {
-		for _, s := range steps {
-			for _, read := range []bool{false, true} {
-				if wordSum += sumWords(others); again {
-					run(s, false)
+		for i, step := range steps {
+			s := step.(*gemmStep)
+			t.time(i, func() {
+				if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, 1); err != nil {
+					b.Fatal(err)
 				}
-				seconds = append(seconds, run(s, read))
-			}
+			}, unsafe.Slice((*byte)(s.ptrs[s.kernel.out.Param]), s.word*s.rows*s.cols))
 		}
-		t := seconds[len(seconds)-4:]
-		alone, behind = append(alone, t[2]/t[0]), append(behind, t[3]/t[1])
 	}
-	for unit, ratios := range map[string][]float64{"past/cached": alone, "read-past/cached": behind} {
-		slices.Sort(ratios)
-		b.ReportMetric(ratios[len(ratios)/2], unit)
-	}
-	b.ReportMetric(0, "ns/op")
-}
-
-var wordSum uint64
-
-// sumWords reads words at about the rate at which memory delivers them.
-func sumWords(words []uint64) (sum uint64) {
-	var a, b, c, d uint64
-	for ; len(words) >= 8; words = words[8:] {
-		a += words[0] + words[4]
-		b += words[1] + words[5]
-		c += words[2] + words[6]
-		d += words[3] + words[7]
-	}
-	return a + b + c + d
+	t.report("past/cached")
 }

@@ -15,12 +15,19 @@ import (
 // from where all that a kernel touches exceeds the L3 cache. Below half of that
 // it costs a third of the speed.
 
-// cacheBytes is the size of the caches to exceed.
-func cacheBytes(c cpuid.Caches) int {
-	if c.L3 == 0 {
-		return 32 << 20
+// cacheBytes is the size of the caches to exceed, on so many threads. Intel's third cache
+// may be that of sixty cores: of 260 MB kernels on one and two threads kept no more than
+// 16 MB a thread (BenchmarkStreamingSizes).
+func cacheBytes(host *cpuid.CPU, threads int) int {
+	const usual, share = 32 << 20, 16 << 20
+	switch l3 := host.Caches.L3; {
+	case l3 == 0:
+		return usual
+	case host.Intel():
+		return min(l3, max(usual, share*threads))
+	default:
+		return l3
 	}
-	return c.L3
 }
 
 // firstCacheBytes is the size of a core's first cache.

@@ -124,17 +124,12 @@ func BenchmarkStreaming(b *testing.B) {
 }
 
 func benchStreaming(b *testing.B, d *Device, text string) {
-	run, bound := bindBandwidth(b, d, text, 32768)
+	runs, bound := bindForms(b, d, text, 32768)
 	copyCode := streamingCopy(b, d)
-	dst, src := bound.Outputs[0].Bytes(), bound.Leaves[0].Bytes()
-	cache := d.cache
-	moves := [4]func(){
-		func() { copy(dst, src) },
-		func() { copyCode(dst, src) },
-		func() { d.cache = math.MaxInt; run() },
-		func() { d.cache = 0; run() },
-	}
-	volume := [4]float64{2, 2, float64(len(bound.Leaves) + 1), float64(len(bound.Leaves) + 1)}
+	dst, src := bound[0].Outputs[0].Bytes(), bound[0].Leaves[0].Bytes()
+	moves := [4]func(){func() { copy(dst, src) }, func() { copyCode(dst, src) }, runs[0], runs[1]}
+	tensors := float64(len(bound[0].Leaves) + 1)
+	volume := [4]float64{2, 2, tensors, tensors}
 	var rates [4][]float64
 	for b.Loop() {
 		for i, move := range moves {
@@ -143,7 +138,6 @@ func benchStreaming(b *testing.B, d *Device, text string) {
 			rates[i] = append(rates[i], volume[i]*float64(len(dst))/float64(time.Since(start)))
 		}
 	}
-	d.cache = cache
 	var median [4]float64
 	for i := range rates {
 		slices.Sort(rates[i])
@@ -155,6 +149,53 @@ func benchStreaming(b *testing.B, d *Device, text string) {
 	b.ReportMetric(median[2]/best, "plain-share")
 	b.ReportMetric(median[3]/best, "share")
 	b.ReportMetric(0, "ns/op")
+}
+
+// bindForms compiles a graph for the plain form and for that which streams: a run decides
+// for one when it is bound.
+func bindForms(b *testing.B, d *Device, text string, rows int) (runs [2]func(), bound [2]*device.Bound) {
+	cache := d.cache
+	defer func() { d.cache = cache }()
+	for i, least := range []int{math.MaxInt, 0} {
+		d.cache = 0
+		runs[i], bound[i] = bindBandwidth(b, d, text, rows)
+		d.cache = least
+		runs[i]()
+	}
+	return runs, bound
+}
+
+// BenchmarkStreamingSizes reports the time of the form that streams as a part of that of the
+// plain one, in turns, by the size of all that a kernel touches: alone, and with a loop behind
+// it that reads the result. First when the caches were others' meanwhile, then again at
+// once. Device.cache says from which size on a kernel streams.
+func BenchmarkStreamingSizes(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		d, err := New(Options{Threads: threads})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, text := range bandwidthGraphs {
+			for _, rows := range []int{1024, 2048, 4096, 8192, 16384} {
+				for _, again := range []bool{false, true} {
+					b.Run(fmt.Sprintf("%d/%s/%d/again=%v", threads, name, rows, again), func(b *testing.B) { benchStreamingSize(b, d, text, rows, again) })
+				}
+			}
+		}
+		_ = d.Close()
+	}
+}
+
+func benchStreamingSize(b *testing.B, d *Device, text string, rows int, again bool) {
+	runs, bound := bindForms(b, d, text, rows)
+	t := newTurns(b, again)
+	for b.Loop() {
+		for i, run := range runs {
+			t.time(i, run, bound[i].Outputs[0].Bytes())
+		}
+	}
+	t.report("streaming/plain")
+	b.ReportMetric(float64(len(bound[0].Outputs[0].Bytes())*(len(bound[0].Leaves)+1))/(1<<20), "MB")
 }
 
 // bindBandwidth compiles a graph and returns what runs it over so many rows.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/cpuid"
 	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/ir"
 )
@@ -16,14 +17,15 @@ func TestStreamingResults(t *testing.T) {
 	for _, d := range machines(t) {
 		for name, text := range bandwidthGraphs {
 			for _, rows := range []int{0, 1, 3, 37, 300} {
-				run, bound := bindBandwidth(t, d, text, rows)
-				out := bound.Outputs[0].Bytes()
 				var results [2][]byte
 				for i, cache := range []int{math.MaxInt, 0} {
+					d.cache = 0 // there is a form that streams
+					run, bound := bindBandwidth(t, d, text, rows)
+					out := bound.Outputs[0].Bytes()
 					for j := range out {
 						out[j] = 0xA5
 					}
-					d.cache = cache
+					d.cache = cache // whether it is taken is decided in the first run
 					run()
 					results[i] = bytes.Clone(out)
 				}
@@ -31,6 +33,23 @@ func TestStreamingResults(t *testing.T) {
 					t.Errorf("%v, %s, %d rows: streaming changes results", d.ISA(), name, rows)
 				}
 			}
+		}
+	}
+}
+
+// Of a third cache that many cores share a thread has a part.
+func TestCacheBytes(t *testing.T) {
+	for _, c := range []struct {
+		vendor            string
+		l3, threads, want int
+	}{
+		{"AuthenticAMD", 96 << 20, 1, 96 << 20}, {"AuthenticAMD", 0, 1, 32 << 20},
+		{"GenuineIntel", 260 << 20, 1, 32 << 20}, {"GenuineIntel", 260 << 20, 2, 32 << 20}, {"GenuineIntel", 260 << 20, 4, 64 << 20},
+		{"GenuineIntel", 260 << 20, 60, 260 << 20}, {"GenuineIntel", 24 << 20, 8, 24 << 20},
+	} {
+		host := cpuid.CPU{Vendor: c.vendor, Caches: cpuid.Caches{L3: c.l3}}
+		if got := cacheBytes(&host, c.threads); got != c.want {
+			t.Errorf("%s, %d MB, %d threads: %d MB, want %d", c.vendor, c.l3>>20, c.threads, got>>20, c.want>>20)
 		}
 	}
 }

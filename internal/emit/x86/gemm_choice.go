@@ -52,9 +52,9 @@ func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 		// Measured on an Emerald Rapids, and on no Zen. By AVX2, whose tiles have copies where
 		// that matters, nothing is gained from columns fetched ahead.
 		c.FarColumns = isa == asm.AVX512
-		// Its third cache of 260 MB, shared by many, keeps some 20 MB for one core: a product and
-		// what then reads its results take 1.5 times as long for 8 MB if those were in it from
-		// the run before, as long for 25, 0.9 for 50, and never longer if they were not.
+		// Its third cache of 260 MB, shared by many, keeps some 20 MB for one core. A product and
+		// what then reads its results take 1.5 times as long for 8 MB, 1.1 for 25 and 0.9 for 50
+		// if these were in it from the run before, else 1.0, 0.9 and 0.85.
 		c.Past = 16 << 20
 	case isa == asm.AVX512 && cpu.Arch == "zen4":
 		c.Multiplies, c.Loads = 1, 1
