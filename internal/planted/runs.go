@@ -193,6 +193,18 @@ var runDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestStream", Needs: machineCode,
 	},
 	{
+		Name: "whole-third-cache-for-each-thread", File: "internal/device/cpu/stream.go",
+		Old:     "return min(l3, max(usual, share*threads))",
+		New:     "return max(l3, share*threads)",
+		Package: "internal/device/cpu", Run: "TestCacheBytes",
+	},
+	{
+		Name: "streaming-form-with-scratch-of-the-plain-one", File: "internal/device/cpu/loops.go",
+		Old:     "ptrs, err := f.scratch(r)",
+		New:     "ptrs, err := k.plain.scratch(r)",
+		Package: "internal/device/cpu", Run: "TestStreamingResults", Needs: avx512,
+	},
+	{
 		Name: "staggered-over-what-it-reads", File: "internal/device/cpu/stream.go",
 		Old:     "k.large.work == k.plain.work || !k.writesOver(r.ptrs, sizes)",
 		New:     "true",
