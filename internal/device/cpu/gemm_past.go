@@ -17,14 +17,6 @@ import (
 // that, a block at a time. Such a block stays in the first cache: loads from beyond it
 // would wait in line with the stores.
 
-// Limits, as measured on an Emerald Rapids (BenchmarkGemmPast). Results of 37 bytes or 8 f32
-// a row take 0.7 of the time, of 61 and 16 up to 0.9, of more no less.
-const (
-	pastSteps = 16
-	pastRows  = 192 // as a tile has each 16th
-	pastCols  = 256 // as some at both ends of a row lie in no whole line
-)
-
 // storesPast tells whether results of a product go past the caches.
 func (k *gemmKernel) storesPast(r *binding, s gemmSize) (bool, error) {
 	if !k.mayStorePast(r.module.device, s) || !wordAligned(r.ptrs[k.out.Param]) {
@@ -36,14 +28,11 @@ func (k *gemmKernel) storesPast(r *binding, s gemmSize) (bool, error) {
 
 // mayStorePast tells whether they may, as far as the size tells.
 func (k *gemmKernel) mayStorePast(d *Device, s gemmSize) bool {
-	f, least := k.tiles.format, d.core.Past
-	if least == 0 || k.tiles.form != x86.GemmPanels || k.tiles.isa != x86.AVX512 || f != x86.GemmBytes && f != x86.GemmF32 {
+	t := k.tiles
+	if t.form != x86.GemmPanels || !k.plainOut || k.finish != nil || k.packX != nil || k.constY == nil {
 		return false
 	}
-	if !k.plainOut || k.finish != nil || k.packX != nil || k.constY == nil {
-		return false
-	}
-	return s.k > 0 && s.k <= pastSteps*f.Group() && s.rows >= pastRows && s.cols >= pastCols && f.Word()*s.batch*s.rows*s.cols >= least
+	return d.core.StoresPast(t.isa, t.format, x86.GemmShape{Rows: s.rows, Cols: s.cols, Steps: ceilDiv(s.k, t.format.Group())})
 }
 
 func wordAligned(p unsafe.Pointer) bool { return uintptr(p)%4 == 0 }

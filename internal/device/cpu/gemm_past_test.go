@@ -42,9 +42,9 @@ func TestGemmPast(t *testing.T) {
 		{size: gemmSize{2, 211, 396, 37}, dtype: "int8", x: "wide"},
 		{size: gemmSize{3, 205, 271, 3}, dtype: "int8", y: "shared", out: "wide"},
 		{size: gemmSize{1, 1200, 319, 4}, dtype: "int8"}, // whose rows are shared out, too
-		{size: gemmSize{1, 230, 530, 4 * pastSteps}, dtype: "int8"},
+		{size: gemmSize{1, 230, 530, 4 * x86.PastSteps}, dtype: "int8"},
 		{size: gemmSize{1, 222, 1029, 1}, dtype: "f32"},
-		{size: gemmSize{2, 250, 299, pastSteps}, dtype: "f32", x: "wide", out: "wide"},
+		{size: gemmSize{2, 250, 299, x86.PastSteps}, dtype: "f32", x: "wide", out: "wide"},
 		{size: gemmSize{1, 300, 333, 5}, dtype: "f32", y: "transposed"},
 		{size: gemmSize{1, 194, 262, 3}, dtype: "f32", syms: "mn"},
 	} {
@@ -65,10 +65,10 @@ func TestGemmPast(t *testing.T) {
 func TestGemmNotPast(t *testing.T) {
 	rng, d := rand.New(rand.NewPCG(53, 54)), pastDevice(t)
 	for _, c := range []gemmCase{
-		{size: gemmSize{1, pastRows - 1, 300, 9}, dtype: "int8", const_: true},
-		{size: gemmSize{1, 200, pastCols - 1, 9}, dtype: "int8", const_: true},
-		{size: gemmSize{1, 200, 300, 4*pastSteps + 1}, dtype: "int8", const_: true},
-		{size: gemmSize{1, 200, 300, pastSteps + 1}, dtype: "f32", const_: true},
+		{size: gemmSize{1, x86.PastRows - 1, 300, 9}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, x86.PastCols - 1, 9}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, 300, 4*x86.PastSteps + 1}, dtype: "int8", const_: true},
+		{size: gemmSize{1, 200, 300, x86.PastSteps + 1}, dtype: "f32", const_: true},
 		{size: gemmSize{1, 200, 300, 9}, dtype: "bf16", const_: true, ints: true},
 		{size: gemmSize{1, 200, 300, 9}, dtype: "f64", const_: true},
 		{size: gemmSize{1, 200, 300, 9}, dtype: "int8"},
