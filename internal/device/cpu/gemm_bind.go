@@ -31,14 +31,6 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 			kind.form = x86.GemmPlaces
 		}
 	}
-	past, err := k.storesPast(r, size)
-	if err != nil {
-		return nil, err
-	}
-	cached := kind
-	if past {
-		kind.form = x86.GemmPast
-	}
 	if err := s.cut(r, kind, size); err != nil || s.tasks() == 0 {
 		return s, err
 	}
@@ -46,8 +38,9 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if s.packedB, s.foundB, err = s.packedY(r); err != nil {
 		return nil, err
 	}
-	if past && s.packedB == nil {
-		if err := s.cut(r, cached, size); err != nil {
+	if s.packedB != nil && k.storesPast(r, size) {
+		kind.form = x86.GemmPast
+		if err := s.cut(r, kind, size); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +162,9 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 			tiles[t] = true
 		}
 	}
-	if k.mayStorePast(d, gemmSize{1, int(high), cols, depth}) {
+	_, wide := g.Cols.Bounds()
+	least, _ := g.K.Bounds()
+	if k.mayStorePast(d, gemmSize{1, int(high), int(wide), int(max(least, 1))}) {
 		past := tileKind{k.tiles.isa, k.tiles.format, x86.GemmPast}
 		if _, err := past.set(k.tile(d, past, gemmSize{}, false)); err != nil {
 			return err
@@ -214,7 +209,7 @@ func (s *gemmStep) strides(l1 int) (err error) {
 	}
 	if k.packX == nil && !s.splits() {
 		s.sizeX = k.work.Params[k.x.Param].DType.Size()
-		s.copyX = !s.tiles.byColumns() && !s.tiles.past() && s.rowsCollide(l1) && s.cols > 2*s.width
+		s.copyX = !s.tiles.byColumns() && s.rowsCollide(l1) && s.cols > 2*s.width
 		s.partX = s.k%s.group != 0 && s.tiles.Format.TakesPart(s.tiles.ISA)
 		s.copyX = s.copyX || s.k%(s.group*s.chunk) != 0 && !s.partX // not to read behind the matrix
 		s.copyX = s.copyX || s.tiles.byColumns() && s.spreads()

@@ -113,9 +113,10 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	g.a = g.room(k.packX != nil || s.copyX || s.splits(), s.word*rowsA*s.strideA)
 	g.narrow = g.room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	g.parts = g.room(s.splits() && s.packedB == nil, g.slots*s.keptBytes())
-	g.b = g.room(s.packsB(), whole*s.slotBytes())
 	if s.tiles.past() {
 		g.b = g.room(true, s.byRowsBytes())
+	} else {
+		g.b = g.room(s.packsB(), whole*s.slotBytes())
 	}
 	g.c = g.room(s.finish() != nil, s.word*rowsC*s.strideC)
 	g.sums = g.room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))

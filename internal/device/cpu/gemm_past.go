@@ -17,13 +17,10 @@ import (
 // that, a block at a time. Such a block stays in the first cache: loads from beyond it
 // would wait in line with the stores.
 
-// storesPast tells whether results of a product go past the caches.
-func (k *gemmKernel) storesPast(r *binding, s gemmSize) (bool, error) {
-	if !k.mayStorePast(r.module.device, s) || !wordAligned(r.ptrs[k.out.Param]) {
-		return false, nil
-	}
-	pitch, err := evalIndex(k.out.Row, r.env, 0)
-	return pitch >= s.cols, err
+// storesPast tells whether results of a product whose right operand is packed go past the
+// caches.
+func (k *gemmKernel) storesPast(r *binding, s gemmSize) bool {
+	return k.mayStorePast(r.module.device, s) && wordAligned(r.ptrs[k.out.Param])
 }
 
 // mayStorePast tells whether they may, as far as the size tells.
@@ -82,12 +79,8 @@ func (s *gemmStep) runPast(w *gemmWorker, at *addresses, r rowsPast, block, col,
 	out, x := uintptr(s.word*s.rowOut), uintptr(s.sizeX*s.rowX) // from row to row
 	g.LDC, g.LDA, g.StepC = uintptr(r.apart)*out, uintptr(r.apart)*x, uintptr(s.word*s.width)
 	for done := 0; done < r.count; {
-		panels := ceilDiv(r.count-done, s.tiles.Tile.Rows)
-		height := ceilDiv(r.count-done, panels)
-		if higher := (r.count - done) % panels; higher > 0 {
-			panels = higher
-		}
-		panels = max(1, min(panels, callSteps/(height*ceilDiv(end-col, s.lanes)*s.steps)))
+		height, panels := evenly(r.count-done, s.tiles.Tile.Rows)
+		panels = min(panels, s.panelsACall(height, ceilDiv(end-col, s.lanes), s.steps))
 		row := r.first + done*r.apart
 		g.A, g.C = unsafe.Add(at.x, row*int(x)), unsafe.Add(at.out, row*int(out)+s.word*col)
 		g.B, g.RowsC = unsafe.Add(w.b, s.word*(col-block)), uintptr(height)*g.LDC
@@ -96,11 +89,19 @@ func (s *gemmStep) runPast(w *gemmWorker, at *addresses, r rowsPast, block, col,
 	}
 }
 
+// evenly cuts rows into panels of at most so many, as even as can be: how high the first of
+// them are, and how many are as high.
+func evenly(rows, most int) (height, same int) {
+	panels := ceilDiv(rows, most)
+	height = ceilDiv(rows, panels)
+	return height, panels - (height*panels - rows)
+}
+
 // pitchByRows is the columns from step to step of a block of B by rows: room for columns
 // that begin with any of a line, and an odd number of lines, so that steps do not meet in
 // the first cache.
 func (s *gemmStep) pitchByRows() int {
-	return (ceilDiv(s.blockPanels*s.width, s.lanes) + 2 | 1) * s.lanes
+	return (ceilDiv(s.blockPanels*s.width, s.lanes) + 1 | 1) * s.lanes
 }
 
 // byRowsBytes is the room for such a block.

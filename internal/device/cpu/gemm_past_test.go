@@ -3,21 +3,22 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 )
 
-// pastDevice is one with AVX-512 on which the smallest results go past the caches.
+// pastDevice is one with AVX-512, its instruction for bytes too, on which the smallest results go past the caches.
 func pastDevice(tb testing.TB) *Device {
 	for _, d := range machines(tb) {
-		if d.isa == AVX512 {
+		if d.isa == AVX512 && d.has.AVX512VNNI {
 			d.core.Past = 1
 			return d
 		}
 	}
-	tb.Skip("needs AVX-512")
+	tb.Skip("needs AVX-512 and VNNI")
 	return nil
 }
 
@@ -110,11 +111,71 @@ func TestGemmNotPastHere(t *testing.T) {
 	}
 }
 
+// A step that is bound for results at whole words is bound anew where they lie across lines.
+func TestGemmPastMoves(t *testing.T) {
+	d := pastDevice(t)
+	test := gemmCase{size: gemmSize{1, 200, 300, 9}, dtype: "int8", const_: true}.orPlain().build(rand.New(rand.NewPCG(57, 58)))
+	step, _, done := test.bindGuarded(t, d, test.compile(t, d), 2, true)
+	defer done()
+	r := test.bound
+	if s := step.(*gemmStep); !s.move(r, true) {
+		t.Error("the same memory is no good")
+	}
+	r.ptrs[len(r.ptrs)-1] = unsafe.Add(r.ptrs[len(r.ptrs)-1], 2)
+	if s := step.(*gemmStep); s.move(r, true) {
+		t.Error("the step goes on with words that lie across lines")
+	}
+}
+
+// A program has the kernels for all its sizes when it is compiled, takes the tile whose lines
+// lie side by side, and shows them.
+func TestGemmPastKernels(t *testing.T) {
+	d := pastDevice(t)
+	for _, syms := range []string{"", "m", "n", "k", "mnk", "b"} {
+		test := gemmCase{size: gemmSize{1, 1913, 300, 37}, syms: syms, dtype: "int8", const_: true}.orPlain().build(rand.New(rand.NewPCG(59, 60)))
+		tileSets.Clear()
+		k := test.compile(t, d).(*gemmKernel)
+		past := k.tiles
+		past.form = x86.GemmPast
+		tile := k.tile(d, past, gemmSize{1, 1913, 300, 37}, false)
+		if _, ok := tileSets.Load(tileKey{past, tile}); !ok || tile.Vectors != 4 {
+			t.Errorf("symbols %q: the kernels of %v are there: %v", syms, tile, ok)
+		}
+		look := &sight{c: &compiler{device: d}, all: []kernel{k}}
+		if p, ok := look.product(0, test.env); !ok || !strings.Contains(p.Main.Name, "past the caches") {
+			t.Errorf("symbols %q: %q is shown", syms, p.Main.Name)
+		}
+	}
+}
+
+// Rows are cut as even as can be, and a call takes no longer than others.
+func TestEvenly(t *testing.T) {
+	for rows := 1; rows < 40; rows++ {
+		var heights []int
+		for done := 0; done < rows; {
+			height, same := evenly(rows-done, 6)
+			for range same {
+				heights = append(heights, height)
+			}
+			done += height * same
+		}
+		if n := len(heights); n != ceilDiv(rows, 6) || heights[0] > 6 || heights[0]-heights[n-1] > 1 {
+			t.Errorf("%d rows: %v", rows, heights)
+		}
+	}
+	p := gemmPlan{kCut: kCut{speed: 1}}
+	for _, c := range []struct{ height, vectors, steps, want int }{{6, 24, 10, 125}, {6, 24, 0, 1250}, {14, 1 << 20, 500, 1}} {
+		if n := p.panelsACall(c.height, c.vectors, c.steps); n != c.want {
+			t.Errorf("%+v: %d", c, n)
+		}
+	}
+}
+
 // Blocks of B are such as the first cache holds; workers share columns before rows are
 // fewer than tiles of each sixteenth want.
 func TestGemmPlanPast(t *testing.T) {
 	cut := cutOf(x86.GemmBytes)
-	cut.past = true
+	cut.past, cut.whole = true, true
 	tile := x86.GemmTiles(x86.AVX512, x86.GemmBytes)[0]
 	for _, c := range []struct{ rows, cols, k, panels, rowParts, cParts int }{
 		{1913, 3253, 37, 6, 2, 8}, {2071, 2054, 61, 4, 2, 8}, {20000, 300, 37, 5, 16, 1},

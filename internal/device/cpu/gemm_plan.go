@@ -88,8 +88,8 @@ func (c kCut) work(steps int) int { return c.speed * steps }
 const (
 	bBlockBytes = 512 << 10 // of B, half of a second cache of 1 MB
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
-	pastBBytes  = 16 << 10  // of B, half of a first cache of 32 KB, where results go past the caches
 	wholePanels = 128       // the same where it need not: more take a call of the tile kernels too long
+	pastBBytes  = 16 << 10  // of B where results go past the caches, half of a first cache of 32 KB
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
 	minTaskWork = 1_500_000 // steps of results, about 25 microseconds

@@ -190,11 +190,17 @@ func (s *gemmStep) together(i int, b area, steps int) int {
 		return 1 // each is prepared or finished for itself
 	}
 	height := s.row(i+1) - s.row(i)
-	most := s.work(callSteps) / (height * s.tiles.Tile.Vectors * (b.col1 - b.col0) * max(steps, 1))
+	most := s.panelsACall(height, s.tiles.Tile.Vectors*(b.col1-b.col0), steps)
 	if turned {
-		most = min(most, maxTurned/height)
+		most = min(most, max(1, maxTurned/height))
 	}
-	return max(1, min(most, s.sameHeight(i, b.row1)))
+	return min(most, s.sameHeight(i, b.row1))
+}
+
+// panelsACall is the number of row panels of a height and so many vectors that one call
+// computes at most.
+func (p *gemmPlan) panelsACall(height, vectors, steps int) int {
+	return max(1, p.work(callSteps)/(height*vectors*max(steps, 1)))
 }
 
 // inPlaceX tells that tile kernels read the rows of X where they lie.

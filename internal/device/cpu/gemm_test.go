@@ -46,6 +46,7 @@ type gemmTest struct {
 	status  []int64         // of the last run
 	linear  bool            // the last run left its epilogue to tile kernels
 	past    bool            // its results went past the caches
+	bound   *binding        // the last one
 }
 
 // types are those of sums and operands.
@@ -367,6 +368,7 @@ func (t *gemmTest) bindGuarded(tb testing.TB, d *Device, k kernel, workers int, 
 	if err != nil {
 		tb.Fatal(err)
 	}
+	t.bound = r
 	return step, guards, func() {
 		r.close()
 		for i, g := range guards {
@@ -383,7 +385,7 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	step, guards, done := t.bindGuarded(tb, d, k, workers, front)
 	defer done()
 	if s, ok := step.(*gemmStep); ok {
-		t.linear, t.past = s.linear, s.tiles.past()
+		t.linear, t.past = s.linear, s.tiles.past() && s.gemmPlan.past
 	}
 	if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, workers); err != nil {
 		tb.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // it costs a third of the speed.
 
 // cacheBytes is the size of the caches to exceed, on so many threads. Intel's third cache
-// may be that of sixty cores: of 260 MB kernels on one and two threads kept no more than
-// 16 MB a thread (BenchmarkStreamingSizes).
+// may be that of sixty cores: of 260 MB kernels on two threads kept some 32 MB, on one hardly
+// less (BenchmarkStreamingSizes). More threads are taken to keep as much each.
 func cacheBytes(host *cpuid.CPU, threads int) int {
 	const usual, share = 32 << 20, 16 << 20
 	switch l3 := host.Caches.L3; {

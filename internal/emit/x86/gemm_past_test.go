@@ -25,7 +25,7 @@ func TestGemmStoresPast(t *testing.T) {
 			}
 		}
 	}
-	for format, isa := range map[GemmFormat]ISA{GemmF32: AVX2, GemmF64: AVX512, GemmAMXBytes: AVX512} {
+	for format, isa := range map[GemmFormat]ISA{GemmF32: AVX2, GemmF64: AVX512, GemmBF16: AVX512, GemmAMXBytes: AVX512} {
 		if _, err := emitGemmTile(isa, format, GemmTiles(isa, format)[0], false, GemmPast, false); err == nil {
 			t.Errorf("no error for %v of %v past the caches", format, isa)
 		}

@@ -41,7 +41,7 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, form
 	if form == GemmPlaces && (format != GemmF32 || tile.Vectors > len(gPlaces)) {
 		return nil, fmt.Errorf("gemm tile of %v and %d vectors reads B in panels alone", format, tile.Vectors)
 	}
-	if form == GemmPast && (isa != asm.AVX512 || format.AMX() || format == GemmF64) { // AVX2's vectors are half lines
+	if form == GemmPast && (isa != asm.AVX512 || format != GemmBytes && format != GemmF32) { // AVX2's vectors are half lines
 		return nil, fmt.Errorf("gemm tile of %v stores in the caches alone with %v", format, isa)
 	}
 	t.kernel()
