@@ -152,14 +152,15 @@ func TestGemmPastKernels(t *testing.T) {
 func TestEvenly(t *testing.T) {
 	for rows := 1; rows < 40; rows++ {
 		var heights []int
-		for done := 0; done < rows; {
+		done := 0
+		for done < rows {
 			height, same := evenly(rows-done, 6)
 			for range same {
 				heights = append(heights, height)
 			}
 			done += height * same
 		}
-		if n := len(heights); n != ceilDiv(rows, 6) || heights[0] > 6 || heights[0]-heights[n-1] > 1 {
+		if n := len(heights); done != rows || n != ceilDiv(rows, 6) || heights[0] > 6 || heights[0]-heights[n-1] > 1 {
 			t.Errorf("%d rows: %v", rows, heights)
 		}
 	}
