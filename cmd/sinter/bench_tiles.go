@@ -47,7 +47,7 @@ func (b *benchRun) assertTiles(ctx context.Context, s gemmShape, isa, dtype stri
 	tiles := x86.GemmTiles(target, format)
 	steps := (s.k + format.Group() - 1) / format.Group()
 	shape, chosen := x86.GemmShape{Rows: s.m, Cols: s.n, Steps: steps}, 0
-	if !core.StoresPast(target, format, shape) { // then all candidates do, and it is the first
+	if !core.StoresPast(target, format, shape, b.threads[0]) { // then all candidates do, and it is the first
 		chosen = slices.Index(tiles, core.Tile(target, format, shape))
 	}
 	var ratios []float64

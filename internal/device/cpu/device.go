@@ -104,9 +104,6 @@ func New(o Options) (*Device, error) {
 		return nil, fmt.Errorf("cpu: %d threads: use at least 1, or 0 for all", o.Threads)
 	}
 	d.cache = cacheBytes(&host, d.workers())
-	if d.core.Past > 0 { // half of what a kernel has to touch
-		d.core.Past = max(d.core.Past, d.cache/2)
-	}
 	// Of a device that is dropped. Helpers hold it until they have lingered.
 	runtime.AddCleanup(d, func(a *jit.Allocator) { _ = a.Close() }, d.alloc)
 	return d, nil

@@ -29,7 +29,7 @@ func (k *gemmKernel) mayStorePast(d *Device, s gemmSize) bool {
 	if t.form != x86.GemmPanels || !k.plainOut || k.finish != nil || k.packX != nil || k.constY == nil {
 		return false
 	}
-	return d.core.StoresPast(t.isa, t.format, x86.GemmShape{Rows: s.rows, Cols: s.cols, Steps: ceilDiv(s.k, t.format.Group())})
+	return d.core.StoresPast(t.isa, t.format, x86.GemmShape{Rows: s.rows, Cols: s.cols, Steps: ceilDiv(s.k, t.format.Group())}, d.workers())
 }
 
 func wordAligned(p unsafe.Pointer) bool { return uintptr(p)%4 == 0 }

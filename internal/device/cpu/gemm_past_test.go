@@ -10,7 +10,8 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86"
 )
 
-// pastDevice is one with AVX-512, its instruction for bytes too, on which the smallest results go past the caches.
+// pastDevice is one with AVX-512, its instruction for bytes too, on which the smallest
+// results go past the caches.
 func pastDevice(tb testing.TB) *Device {
 	for _, d := range machines(tb) {
 		if d.isa == AVX512 && d.has.AVX512VNNI {

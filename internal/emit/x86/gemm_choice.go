@@ -29,7 +29,7 @@ type Core struct {
 	// fetched ahead: see GemmFarColumns.
 	FarColumns bool
 
-	// Past is the bytes of results from which on StoresPast; 0: never.
+	// Past is the bytes of results from which on two threads and fewer StoresPast; 0: never.
 	Past int
 }
 
@@ -84,10 +84,12 @@ const (
 )
 
 // StoresPast tells whether the results of a product, of which nothing else becomes, had
-// better go past the caches, see GemmPast.
-func (c *Core) StoresPast(isa asm.ISA, f GemmFormat, s GemmShape) bool {
+// better go past the caches, see GemmPast. More threads than two have more of the third
+// cache, up to half of it.
+func (c *Core) StoresPast(isa asm.ISA, f GemmFormat, s GemmShape, threads int) bool {
+	least := max(c.Past, min(c.Past/2*threads, c.L3/2))
 	few := (f == GemmBytes || f == GemmF32) && s.Steps > 0 && s.Steps <= PastSteps
-	return few && isa == asm.AVX512 && c.Past > 0 && s.Rows >= PastRows && s.Cols >= PastCols && f.Word()*s.Rows*s.Cols >= c.Past
+	return few && isa == asm.AVX512 && c.Past > 0 && s.Rows >= PastRows && s.Cols >= PastCols && f.Word()*s.Rows*s.Cols >= least
 }
 
 // GemmTiles are the candidates for the tile of a product. The first is for
