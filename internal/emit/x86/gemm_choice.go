@@ -52,7 +52,7 @@ func CoreOf(cpu *cpuid.CPU, isa asm.ISA) Core {
 		// that matters, nothing is gained from columns fetched ahead.
 		c.FarColumns = isa == asm.AVX512
 		// Its third cache of 260 MB, shared by many, keeps some 20 MB for one core. A product and
-		// what then reads its results take 1.5 times as long for 8 MB, 1.1 for 25 and 0.9 for 50
+		// what then reads its results take 1.5 times as long for 8 MB, 1.0 to 1.3 for 25 and 0.9 for 50
 		// if these were in it from the run before, else 1.0, 0.9 and 0.85.
 		c.Past = 16 << 20
 	case isa == asm.AVX512 && cpu.Arch == "zen4":
