@@ -95,7 +95,7 @@ func TestCommonY(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 0))
 	all := machines(t)
 	products, common := 0, 0
-	for i := range effort.Of(40, 80, 120, 3000) {
+	for i := range effort.Of(40, 40, 120, 3000) {
 		c := drawCommon(rng)
 		cs := c.suiteCase(rng)
 		for _, d := range all {

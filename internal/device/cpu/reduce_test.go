@@ -90,7 +90,7 @@ func (c splitCase) test(t *testing.T, d ir.DType, but string) {
 			if kind != "plain" && (testing.Short() || d != ir.F32 && (kind != "nan" || !d.IsFloat())) {
 				continue
 			}
-			if effort.Less() && total > 1<<17 && (kind == but || (total > 1<<20 || d != ir.F32) && kind != "plain" && kind != "nan") {
+			if effort.Less() && total > 1<<17 && (kind == but || (total > 1<<18 || d != ir.F32) && kind != "plain" && (kind != "nan" || total > 1<<20)) {
 				continue // the referee takes seconds for so many
 			}
 			leaves := [][]byte{numbers(rng, d, total, kind)}

@@ -155,7 +155,9 @@ func tiles(m *module) []entry.Tile {
 
 // TestTune has a device find out which tile is the fastest of those whose bits
 // are right, and use it from then on, also where it is opened anew.
-func TestTune(t *testing.T) {
+func TestTune(t *testing.T) { synctest.Test(t, tuneAll) } // sleepers wake in time
+
+func tuneAll(t *testing.T) {
 	s, dir, ctx := &simulated{}, t.TempDir(), context.Background()
 	d := tunable(t, s, dir)
 	m := compiled(t, d)
@@ -208,49 +210,56 @@ func TestTune(t *testing.T) {
 // which all of them are: what is the same is neither compiled nor timed again, and
 // is not taken, however the times differ.
 func TestTuneSame(t *testing.T) {
-	for name, c := range map[string]struct {
-		tile        func(entry.Tile) entry.Tile
-		tried, same int // tiles
-		want        entry.Tile
-	}{
+	for name, c := range map[string]sameTiles{
 		"all": {func(entry.Tile) entry.Tile { return entry.GroupTile }, 0, 4, entry.Tile{}},
 		"some": {func(t entry.Tile) entry.Tile {
 			return map[entry.Tile]entry.Tile{fastTile: fastTile, largeTile: fastTile}[t]
 		}, 1, 3, fastTile},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := &simulated{}
-			d := tunable(t, s, t.TempDir())
-			s.refuse, s.lazy, s.twist = nil, nil, nil
-			d.Shape.Product = func(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
-				return flat.Product(name, g, cmp.Or(c.tile(tile), entry.GroupTile))
-			}
-			d.Shape.Tiles = []entry.Tile{fastTile, wrongTile, lazyTile, largeTile}
-			var found []device.TunedKernel
-			if _, err := run(t, compiled(t, d), context.Background(), &device.Tuning{Found: func(k device.TunedKernel) { found = append(found, k) }}); err != nil {
-				t.Fatal(err)
-			}
-			built := 0
-			for _, x := range s.tried {
-				if x.Tile != (entry.Tile{}) {
-					built++
-				}
-			}
-			at := slices.IndexFunc(found, func(k device.TunedKernel) bool { return k.Runs == 2 })
-			if at < 0 {
-				t.Fatalf("%+v", found)
-			}
-			// A product so small is one group, however it is dealt out.
-			ways := len(entry.Spread(entry.Strategy{})) - 1
-			if k := found[at]; built != c.tried || k.Tried != c.tried || k.Same != c.same+ways || k.Refused != 0 || k.Strategy.Tile != c.want {
-				t.Errorf("built %d, %+v", built, k)
-			}
-		})
+		t.Run(name, func(t *testing.T) { synctest.Test(t, c.test) })
+	}
+}
+
+// sameTiles are tiles that others stand for, and what becomes of them.
+type sameTiles struct {
+	tile        func(entry.Tile) entry.Tile
+	tried, same int // tiles
+	want        entry.Tile
+}
+
+func (c sameTiles) test(t *testing.T) {
+	s := &simulated{}
+	d := tunable(t, s, t.TempDir())
+	s.refuse, s.lazy, s.twist = nil, nil, nil
+	d.Shape.Product = func(name string, g *template.Gemm, tile entry.Tile) *entry.Kernel {
+		return flat.Product(name, g, cmp.Or(c.tile(tile), entry.GroupTile))
+	}
+	d.Shape.Tiles = []entry.Tile{fastTile, wrongTile, lazyTile, largeTile}
+	var found []device.TunedKernel
+	if _, err := run(t, compiled(t, d), context.Background(), &device.Tuning{Found: func(k device.TunedKernel) { found = append(found, k) }}); err != nil {
+		t.Fatal(err)
+	}
+	built := 0
+	for _, x := range s.tried {
+		if x.Tile != (entry.Tile{}) {
+			built++
+		}
+	}
+	at := slices.IndexFunc(found, func(k device.TunedKernel) bool { return k.Runs == 2 })
+	if at < 0 {
+		t.Fatalf("%+v", found)
+	}
+	// A product so small is one group, however it is dealt out.
+	ways := len(entry.Spread(entry.Strategy{})) - 1
+	if k := found[at]; built != c.tried || k.Tried != c.tried || k.Same != c.same+ways || k.Refused != 0 || k.Strategy.Tile != c.want {
+		t.Errorf("built %d, %+v", built, k)
 	}
 }
 
 // TestTuneInterrupted keeps what was found before somebody ended it.
-func TestTuneInterrupted(t *testing.T) {
+func TestTuneInterrupted(t *testing.T) { synctest.Test(t, tuneInterrupted) }
+
+func tuneInterrupted(t *testing.T) {
 	d := tunable(t, &simulated{}, t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err := run(t, compiled(t, d), ctx, &device.Tuning{Found: func(k device.TunedKernel) { cancel() }})
@@ -263,7 +272,9 @@ func TestTuneInterrupted(t *testing.T) {
 }
 
 // TestTuneLate tries nothing when there is no time.
-func TestTuneLate(t *testing.T) {
+func TestTuneLate(t *testing.T) { synctest.Test(t, tuneLate) }
+
+func tuneLate(t *testing.T) {
 	s := &simulated{}
 	d := tunable(t, s, t.TempDir())
 	if _, err := run(t, compiled(t, d), context.Background(), &device.Tuning{Until: time.Now().Add(-time.Second)}); err != nil {
@@ -275,7 +286,7 @@ func TestTuneLate(t *testing.T) {
 }
 
 // TestTuneNearLimit tries nothing where the device does as much as it can.
-func TestTuneNearLimit(t *testing.T) { synctest.Test(t, tuneNearLimit) } // sleepers wake in time
+func TestTuneNearLimit(t *testing.T) { synctest.Test(t, tuneNearLimit) }
 
 func tuneNearLimit(t *testing.T) {
 	s := &simulated{}

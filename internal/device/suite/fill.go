@@ -104,7 +104,7 @@ func anything(rng *rand.Rand, d ir.DType) uint64 {
 func ordinary(rng *rand.Rand, d ir.DType) uint64 {
 	switch {
 	case d.IsFloat():
-		bits, _ := ir.Bits(d, rng.NormFloat64()*math.Exp2(float64(rng.IntN(5)-2)))
+		bits, _ := ir.Bits(d, rng.NormFloat64()*[...]float64{0.25, 0.5, 1, 2, 4}[rng.IntN(5)])
 		return bits
 	case d == ir.Bool:
 		return rng.Uint64() & 1

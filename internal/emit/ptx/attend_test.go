@@ -195,7 +195,7 @@ func TestAttends(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range attendCases() {
-			turn := effort.Of((i+i/12)%12, (i+i/12)%18, (i+i/12)%6, 0) // by i/12, as every third has odd operands
+			turn := effort.Of((i+i/12)%12, (i+i/12)%30, (i+i/12)%6, 0) // by i/12, as every third has odd operands
 			if target.SM < 80 && (c.dtype != ir.F32 || c.half != ir.F16) || turn != 0 {
 				continue
 			}
