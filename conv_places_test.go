@@ -104,7 +104,7 @@ func TestConvWindows(t *testing.T) {
 				t.Skip(err)
 			}
 			defer d.Close()
-			for seed := range effort.Of[uint64](40, 100, 400, 5000) {
+			for seed := range effort.Of[uint64](40, 60, 400, 5000) {
 				c := drawConv(rand.New(rand.NewPCG(seed, 1)))
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					y, w, shape := c.build()

@@ -95,7 +95,7 @@ func TestConvTransposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	cpu := openCPU(t, sinter.CPUOptions{})
-	for seed := range uint64(effort.Of(100, 300, 1500, 20000)) {
+	for seed := range uint64(effort.Of(100, 150, 1500, 20000)) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		c := drawTransposed(rng)
 		least := math.MaxInt

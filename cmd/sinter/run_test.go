@@ -64,7 +64,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 func TestOutputFails(t *testing.T) {
 	model := tiny(t, nil)
-	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"embed", "--format", "npy", "x"}, {"similarity", "testdata/help/sinter.txt"}, {"similarity", "--dedup", "1", "testdata/help/sinter.txt"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "--no-index", "x", "."}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}, {"-h"}, {"help", "embed"}, {"--version"}, {"version"}, {"completion", "bash"}, {"config"}} {
+	for _, args := range [][]string{{"embed", "x"}, {"tokenize", "x"}, {"embed", "--format", "npy", "x"}, {"similarity", "testdata/help/sinter.txt"}, {"similarity", "--dedup", "1", "testdata/help/sinter.txt"}, {"device"}, {"device", "--json"}, {"graph"}, {"graph", "--dot"}, {"graph", "--stage", "code"}, {"search", "--no-index", "x", "testdata/help"}, {"search", "--files"}, {"search", "--files", "-0"}, {"search", "--files", "--json"}, {"-h"}, {"help", "embed"}, {"--version"}, {"version"}, {"completion", "bash"}, {"config"}} {
 		args = append(args, "--model", model, "--quiet") // without estimates of what takes long on a busy machine
 		for _, c := range []struct {
 			err    error

@@ -35,7 +35,7 @@ func TestLinearEpilogues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 0))
 	all := machines(t)
 	linear := 0
-	for i := range effort.Of(120, 240, 600, 5000) {
+	for i := range effort.Of(120, 120, 600, 5000) {
 		form := linearForms[i%len(linearForms)]
 		assigned := strings.Contains(form, "assign")
 		if rng.IntN(2) == 0 && !assigned {

@@ -19,7 +19,7 @@ import (
 // at random has, such as sums of spread slices and several results that share
 // almost everything.
 func TestRandomGradients(t *testing.T) {
-	n := effort.Of(100, 500, 1000, 300_000)
+	n := effort.Of(100, 250, 1000, 300_000)
 	compared := 0
 	devices := append(machines(t), streaming(t)...)
 	for seed := range n {

@@ -179,7 +179,7 @@ func streaming(t testing.TB) []*Device {
 }
 
 // graphs is how many random graphs a test run compares.
-func graphs() int { return effort.Of(300, 1500, 15_000, 1_000_000) }
+func graphs() int { return effort.Of(300, 1000, 15_000, 1_000_000) }
 
 // graphsOff is how many for each pass that is off.
 func graphsOff() int { return effort.Of(40, 40, 1000, 2000) }

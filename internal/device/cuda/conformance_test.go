@@ -8,6 +8,7 @@ import (
 	"github.com/sinterml/sinter/internal/device/cuda/cu/cutest"
 	"github.com/sinterml/sinter/internal/device/launch/launchtest"
 	"github.com/sinterml/sinter/internal/devicetest"
+	"github.com/sinterml/sinter/internal/effort"
 )
 
 // gpu finds the first GPU of the system, without which a test is skipped.
@@ -66,7 +67,7 @@ func TestRandomKernels(t *testing.T) {
 	}
 }
 
-// TestConformance runs the suite on the simulated GPU.
+// TestConformance runs the suite on the simulated GPU, half of it before CI.
 func TestConformance(t *testing.T) {
 	conform(t, true, func(t testing.TB) (*cu.API, *cu.Device) { return simulated(t, 90) })
 }
@@ -77,5 +78,9 @@ func TestConformanceGPU(t *testing.T) { conform(t, false, gpu) }
 func conform(t *testing.T, slow bool, find func(testing.TB) (*cu.API, *cu.Device)) {
 	api, d := find(t)
 	open := func(int) (device.Device, error) { return New(api, d, nil) }
-	devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: slow})
+	o := devicetest.Options{Compile: device.Options{Check: true}, Slow: slow}
+	if slow && effort.Less() {
+		o.Part = devicetest.Part{Number: 1, Of: 2}
+	}
+	devicetest.Run(t, open, o)
 }

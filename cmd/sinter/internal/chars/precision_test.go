@@ -41,7 +41,7 @@ func goSource(t *testing.T, most int, packages ...string) string {
 
 // Trained in bf16, a net ends where it does in f32.
 func TestTrainsInBF16(t *testing.T) {
-	o := chars.Options{Layers: 2, Heads: 2, Width: 48, Block: 32, Batch: 8, Steps: 200, Seed: 3}
+	o := chars.Options{Layers: 2, Heads: 2, Width: 48, Block: 32, Batch: 8, Steps: 120, Seed: 3}
 	source := goSource(t, 60_000, "sort", "bufio")
 	if effort.Now() >= effort.CI {
 		o = chars.Defaults
