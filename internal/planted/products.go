@@ -156,6 +156,24 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
 	},
 	{
+		Name: "words-of-odd-bytes-first", File: "internal/emit/x86/gemm_widen.go",
+		Old:     "x, y, t := even, odd, turner{a, spare}",
+		New:     "x, y, t := odd, even, turner{a, spare}",
+		Package: "internal/emit/x86", Run: "TestWiden", Needs: machineCode,
+	},
+	{
+		Name: "bytes-behind-whole-blocks-not-widened", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "widenBytes(to[2*widened:], row[widened:])",
+		New:     "widenBytes(to[2*widened:], row[widened:min(len(row), widened+8)])",
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestInt8", Needs: machineCode,
+	},
+	{
+		Name: "rows-widened-too-close", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "LDTo: uintptr(s.word * s.strideA), Rows: uintptr(rows), Blocks",
+		New:     "LDTo: uintptr(2 * bytes), Rows: uintptr(rows), Blocks",
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestInt8", Needs: machineCode,
+	},
+	{
 		Name: "step-filled-up-with-neighbours", File: "internal/emit/x86/gemm_tile.go",
 		Old:     "t.Op(asm.VMOVDQU8, to, from, asm.MaskZ(2), asm.L128)",
 		New:     "t.Op(asm.VMOVDQU8, to, from, asm.L128)",

@@ -33,6 +33,7 @@ type gemmKernel struct {
 	transpose    uintptr            // Y lies by columns: code that turns them; else 0
 	columns      *template.Separate // Y is packed by tables; nil: by packY
 	turnX        uintptr            // the same of X, where AMX wants rows
+	widenX       uintptr            // code that makes words of its bytes, where tiles want these
 	split        *splitSet          // nil if operands are not
 	odd          *tileSet           // for what cannot be split
 	constY       *constY            // nil if Y may change from run to run
@@ -131,6 +132,11 @@ func (k *gemmKernel) handsOver() bool {
 
 // operands chooses how X and Y are read.
 func (k *gemmKernel) operands(c *compiler) (err error) {
+	if k.tiles.format == x86.GemmWords {
+		if k.widenX, err = widening(); err != nil {
+			return err
+		}
+	}
 	g := k.work.Narrow(k.format)
 	inPlace := k.format != template.Single || g.DType == g.DType.Compute() // what it holds is in the format
 	var plain bool

@@ -52,17 +52,30 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 		return nil
 	}
 	w.args.A, w.args.LDA = w.a, uintptr(s.word*s.strideA)
-	bytes, stepA := (end-first)*s.word/s.group, tiles.Format.StepA()
+	bytes, widened := (end-first)*s.word/s.group, 0
+	if tiles.Format == x86.GemmWords {
+		widened = s.widen(w.a, from, pitch, r1-r0, bytes)
+	}
 	for r := range r1 - r0 {
 		row := unsafe.Slice((*byte)(unsafe.Add(from, r*pitch)), bytes)
-		to := unsafe.Slice((*byte)(unsafe.Add(w.a, s.word*r*s.strideA)), (k1-k0)*stepA)
+		to := unsafe.Slice((*byte)(unsafe.Add(w.a, s.word*r*s.strideA)), (k1-k0)*tiles.Format.StepA())
 		if tiles.Format == x86.GemmWords {
-			widenBytes(to, row)
+			widenBytes(to[2*widened:], row[widened:])
 		} else {
 			clear(to[copy(to, row):])
 		}
 	}
 	return nil
+}
+
+// widen does what widenBytes does with as many bytes of each row as it returns.
+func (s *gemmStep) widen(to, from unsafe.Pointer, pitch, rows, bytes int) int {
+	blocks := bytes / x86.WidenBlock
+	if rows > 0 && blocks > 0 {
+		args := x86.WidenArgs{From: from, To: to, LDFrom: uintptr(pitch), LDTo: uintptr(s.word * s.strideA), Rows: uintptr(rows), Blocks: uintptr(blocks)}
+		jit.Call(s.kernel.widenX, unsafe.Pointer(&args))
+	}
+	return blocks * x86.WidenBlock
 }
 
 // maxTurned is the rows of X that are packed by columns at once: whole vectors of

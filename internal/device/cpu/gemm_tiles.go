@@ -164,6 +164,9 @@ var (
 	wideTransposes = [2]func() (uintptr, error){x86.AVX2: newTranspose(x86.AVX2, 8), x86.AVX512: newTranspose(x86.AVX512, 8)}
 )
 
+// widening is the code that makes words of the bytes of X.
+var widening = codeOf(x86.EmitWiden)
+
 // transposesOf are those for lanes of a format.
 func transposesOf(f x86.GemmFormat) *[2]func() (uintptr, error) {
 	if f.Word() == 8 {
@@ -173,8 +176,13 @@ func transposesOf(f x86.GemmFormat) *[2]func() (uintptr, error) {
 }
 
 func newTranspose(isa x86.ISA, size int) func() (uintptr, error) {
+	return codeOf(func() ([]byte, error) { return x86.EmitTranspose(isa, size) })
+}
+
+// codeOf maps what emit gives when it is first asked for, and keeps it.
+func codeOf(emit func() ([]byte, error)) func() (uintptr, error) {
 	return sync.OnceValues(func() (uintptr, error) {
-		text, err := x86.EmitTranspose(isa, size)
+		text, err := emit()
 		if err != nil {
 			return 0, err
 		}
