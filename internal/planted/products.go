@@ -165,13 +165,13 @@ var productDefects = []Defect{
 		Name: "bytes-behind-whole-blocks-not-widened", File: "internal/device/cpu/gemm_rows.go",
 		Old:     "widenBytes(to[2*widened:], row[widened:])",
 		New:     "widenBytes(to[2*widened:], row[widened:min(len(row), widened+8)])",
-		Package: "internal/device/cpu", Run: "TestGemmForms|TestInt8", Needs: machineCode,
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestGemmEdges", Needs: machineCode,
 	},
 	{
 		Name: "rows-widened-too-close", File: "internal/device/cpu/gemm_rows.go",
 		Old:     "LDTo: uintptr(s.word * s.strideA), Rows: uintptr(rows), Blocks",
 		New:     "LDTo: uintptr(2 * bytes), Rows: uintptr(rows), Blocks",
-		Package: "internal/device/cpu", Run: "TestGemmForms|TestInt8", Needs: machineCode,
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestGemmEdges", Needs: machineCode,
 	},
 	{
 		Name: "step-filled-up-with-neighbours", File: "internal/emit/x86/gemm_tile.go",
