@@ -88,9 +88,13 @@ func TestFewRows(t *testing.T) {
 }
 
 // TestConformance runs the suite, of which the driver's compiler takes minutes for
-// the whole: that is run where everything has to be tested.
+// the whole: that is run where everything has to be tested, and of software nothing
+// elsewhere.
 func TestConformance(t *testing.T) {
 	p := physical(t)
+	if p.Software() && effort.Now() < effort.CI {
+		t.Skip("the compiler of software takes a minute for the short suite alone: set SINTER_CI")
+	}
 	open := func(int) (device.Device, error) { return New(p, nil) }
 	devicetest.InProcesses(t, 3, func(part devicetest.Part) {
 		devicetest.Run(t, open, devicetest.Options{Compile: device.Options{Check: true}, Slow: effort.Now() < effort.CI, Grouped: true, Part: part})
