@@ -357,7 +357,7 @@ func (f *Fake) events(a *cl.API) {
 			const notAvailable = -7
 			return notAvailable
 		}
-		return reply(word(int(took[param-0x1282].UnixNano())), size, value, needed)
+		return reply(word(int(took[param-0x1282].Sub(origin))), size, value, needed)
 	}
 	a.ReleaseEvent = func(e cl.EventID) cl.Code { return f.drop(uintptr(e)) }
 	a.SetEventCallback = func(cl.EventID, int32, uintptr, uintptr) cl.Code { return cl.InvalidValue }
