@@ -44,7 +44,7 @@ func TestGroups(t *testing.T) {
 			t.Run(fmt.Sprintf("%v turned %v %v", d, turnedX, turnedY), func(t *testing.T) {
 				for i, s := range groupSizes {
 					alike := d == ir.F16 || d == ir.I8 // much like the other of their size
-					if i%3 != 1 && (quick() || alike) || alike && (i != 4 && effort.Now() < effort.Long || quick() && turnedX) || effort.Less() && i == 7 && turnedX != turnedY {
+					if i%3 != 1 && (quick() || alike) || alike && (i != 4 && effort.Now() < effort.Long || effort.Less() && turnedX) || effort.Less() && i == 7 && turnedX != turnedY {
 						continue
 					}
 					k := testLying(t, rand.New(rand.NewPCG(7, uint64(i))), groupTarget, d, s, turnedX, turnedY, false)
