@@ -69,7 +69,7 @@ func register(t *testing.T, kind string, p device.Properties, takes time.Duratio
 // TestAuto has a GPU that is slower than any processor, one that is faster, and
 // one that is software.
 func TestAuto(t *testing.T) {
-	slow := register(t, "hip", device.Properties{Description: "old GPU", UUID: "1"}, 400*time.Millisecond)
+	slow := register(t, "hip", device.Properties{Description: "old GPU", UUID: "1"}, time.Second)
 	fast := register(t, "metal", device.Properties{Description: "new GPU", UUID: "2"}, 0)
 	software := register(t, "vulkan", device.Properties{Description: "software", UUID: "3", Software: true}, 0)
 

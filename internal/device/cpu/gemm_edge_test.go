@@ -136,7 +136,8 @@ func TestGemmRowBlocks(t *testing.T) {
 	}
 }
 
-// exact is what reference gives for small integers and plain results, in a twentieth of the time.
+// exact is what reference gives for small integers and plain results, without its interpreter, which
+// takes seconds for as many.
 func (t *gemmTest) exact(c gemmCase) [][]byte {
 	want := slices.Clone(t.data)
 	want[2] = slices.Clone(t.data[2])
