@@ -70,6 +70,8 @@ func Format(isa, dtype string) x86.GemmFormat {
 		return x86.GemmBF16
 	case dtype == "int8" && has(x86.GemmBytes):
 		return x86.GemmBytes
+	case dtype == "int8" && has(x86.GemmPairs):
+		return x86.GemmPairs
 	case dtype == "int8":
 		return x86.GemmWords
 	}

@@ -152,10 +152,9 @@ func gemmOperands(s gemmShape, dtype string) operands {
 			x[i] = uint8(127.5 + 127.5*v)
 			o.x[i] = float32(x[i])
 		}
-		for i, v := range o.w {
-			short := int8(127.5 * v)
-			o.w[i] = float32(short)
-			data = append(data, byte(short))
+		o.w = bellShaped(s.k, s.n)
+		for _, v := range o.w {
+			data = append(data, byte(int8(v)))
 		}
 		o.input = sinter.Of(x, s.m, s.k)
 	default:
@@ -168,6 +167,21 @@ func gemmOperands(s gemmShape, dtype string) operands {
 	x, w := sinter.Input("x", in, sinter.Dims(s.m, s.k)...), sinter.Weight("w", weight, data, s.k, s.n)
 	o.product = x.Cast(sums).MatMul(w.Cast(sums))
 	return o
+}
+
+// bellShaped is weights as models have them when each column is quantised to bytes: normal
+// numbers, of which the largest is 127 or -127.
+func bellShaped(k, n int) []float32 {
+	r := rand.New(rand.NewPCG(1, 2))
+	w, most := make([]float32, k*n), make([]float64, n)
+	for i := range w {
+		v := r.NormFloat64()
+		w[i], most[i%n] = float32(v), max(most[i%n], math.Abs(v))
+	}
+	for i, v := range w {
+		w[i] = float32(math.RoundToEven(127 * float64(v) / most[i%n]))
+	}
+	return w
 }
 
 // gemmError is the largest error of an element of some rows, by the sum of the

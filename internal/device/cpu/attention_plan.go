@@ -186,7 +186,7 @@ func (s *attentionStep) memory(r *binding) error {
 		w.started = make([]bool, group*ceilDiv(s.chunk, s.blockRows))
 		w.turn.SetWidth(s.tiles.ISA, s.steps(t.Width))
 		w.gemm.StepC = uintptr(4 * width)
-		w.gemm.Sums = unsafe.Add(own[i], at[6])
+		w.gemm.Room = unsafe.Add(own[i], at[6])
 		w.gemm.FetchNothing(w.scores)
 		for _, c := range calls {
 			if c.part == nil {

@@ -31,12 +31,22 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 			kind.form = x86.GemmPlaces
 		}
 	}
+	if k.mayPair(size) {
+		kind.format = x86.GemmPairs
+	}
 	if err := s.cut(r, kind, size); err != nil || s.tasks() == 0 {
 		return s, err
 	}
 	fromB := r.numbers(k.constY) // before the values are read, which may change
-	if s.packedB, s.foundB, err = s.packedY(r); err != nil {
+	made, err := s.packedY(r)
+	if err != nil {
 		return nil, err
+	}
+	s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs
+	if s.pairB == 0 && s.tiles.Format == x86.GemmPairs {
+		if err := s.cut(r, k.tiles, size); err != nil {
+			return nil, err
+		}
 	}
 	if s.packedB != nil && k.storesPast(r, size) {
 		kind.form = x86.GemmPast
@@ -167,6 +177,12 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 	if k.mayStorePast(d, gemmSize{1, int(high), int(wide), int(max(least, 1))}) {
 		past := tileKind{k.tiles.isa, k.tiles.format, x86.GemmPast}
 		if _, err := past.set(k.tile(d, past, gemmSize{}, false)); err != nil {
+			return err
+		}
+	}
+	if k.mayPair(gemmSize{k: 1}) {
+		pairs := tileKind{k.tiles.isa, x86.GemmPairs, x86.GemmPanels}
+		if _, err := pairs.set(k.tile(d, pairs, gemmSize{}, false)); err != nil {
 			return err
 		}
 	}

@@ -8,11 +8,11 @@ import (
 
 // gemmRooms says where things are in a worker's memory, in bytes from its start.
 type gemmRooms struct {
-	a, narrow, parts, b, c, sums int // as in gemmWorker
-	spills                       [gemmParts]int
-	slots                        int  // blocks of B that are packed, or split
-	keep                         bool // these are kept for further blocks of a task
-	size                         int
+	a, narrow, parts, b, c, own int // as in gemmWorker, and GemmArgs.Room
+	spills                      [gemmParts]int
+	slots                       int  // blocks of B that are packed, or split
+	keep                        bool // these are kept for further blocks of a task
+	size                        int
 }
 
 // room is size bytes of it, at a whole line, if they are used.
@@ -119,7 +119,7 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 		g.b = g.room(s.packsB(), whole*s.slotBytes())
 	}
 	g.c = g.room(s.finish() != nil, s.word*rowsC*s.strideC)
-	g.sums = g.room(s.tiles.Format.AMX(), s.tiles.Format.SumsBytes(tile))
+	g.own = g.room(true, s.tiles.Format.RoomBytes(tile))
 	for i, p := range s.parts() {
 		if p != nil {
 			g.spills[i] = g.room(true, p.spill)
@@ -132,7 +132,7 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 func (s *gemmStep) equip(w *gemmWorker, r *binding, own unsafe.Pointer, g *gemmRooms) (err error) {
 	w.a, w.b, w.c = unsafe.Add(own, g.a), unsafe.Add(own, g.b), unsafe.Add(own, g.c)
 	w.narrow = unsafe.Add(own, g.narrow)
-	w.args.Sums = unsafe.Add(own, g.sums)
+	w.args.Room = unsafe.Add(own, g.own)
 	if s.splits() {
 		w.parts = unsafe.Add(own, g.parts)
 		w.rows, w.panels = make([]x86.Found, min(s.rowPanels, s.blockRows)*s.tiles.Tile.Rows), make([]x86.Found, s.blockPanels*s.tiles.Tile.Vectors)

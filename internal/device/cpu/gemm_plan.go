@@ -78,7 +78,11 @@ func cutOf(f x86.GemmFormat) kCut {
 		// it is multiplied.
 		return kCut{group: f.Group(), word: f.Word(), chunk: x86.GemmChunk, block: amxBlock, aside: 1, held: amxHeld, speed: 6, size: 4, wide: maxBlock}
 	}
-	return kCut{group: f.Group(), word: f.Word(), chunk: 1, block: template.SumBlock, aside: partialRows, speed: 1, size: f.Word(), wide: maxBlock}
+	chunk := 1
+	if f == x86.GemmPairs {
+		chunk = x86.PairsSteps
+	}
+	return kCut{group: f.Group(), word: f.Word(), chunk: chunk, block: template.SumBlock, aside: partialRows, speed: 1, size: f.Word(), wide: maxBlock}
 }
 
 // work scales limits that stand for a time.

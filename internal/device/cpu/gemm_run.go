@@ -23,6 +23,7 @@ type gemmStep struct {
 	packedB *jit.Memory // constant B, and for the next run; else
 	lastB   weak.Pointer[jit.Memory]
 	foundB  []x86.Found // where it is split: see foundOf
+	pairB   int         // where it is for GemmPairs: bytes of a panel; else 0
 	fromB   []uint64    // numbers of the buffers that it was packed from, or is once they stay
 	commonB *jit.Memory // B that several products of the run have: packedB, but of the one that packs it
 	places  *places     // of a Y that is packed by tables
@@ -258,6 +259,10 @@ func (s *gemmStep) placeB(w *gemmWorker, t, b area, y unsafe.Pointer, kb int) (u
 	w.args.LDB, w.args.VectorB, w.args.PanelB = x86.PackedBytes, uintptr(s.word*ks*s.lanes), uintptr(s.word*ks*s.width)
 	if s.lanes < s.panelCols() { // two vectors to a panel, never more to a tile
 		w.args.VectorB = uintptr(s.word * s.lanes)
+	}
+	if s.pairB > 0 {
+		w.args.PanelB = uintptr(s.pairB)
+		return s.pairPanel(b.batch0, kb, b.col0), nil
 	}
 	if s.packedB != nil {
 		return unsafe.Add(s.packedB.Pointer(), s.packedBatch(b.batch0)+s.packed(kb, col0)), nil

@@ -31,6 +31,7 @@ type pack struct {
 	once  sync.Once
 	mem   *jit.Memory
 	found []x86.Found // see gemmStep.foundOf
+	pairs int         // see gemmStep.pairB
 	err   error
 }
 
@@ -196,28 +197,32 @@ func owners(from []*buffer) []*keep.Owner {
 	return all
 }
 
-// packedY returns Y packed as a whole, if it is constant; else nil.
-func (s *gemmStep) packedY(r *binding) (*jit.Memory, []x86.Found, error) {
+// packedY returns Y packed as a whole, if it is constant; else an empty pack.
+func (s *gemmStep) packedY(r *binding) (*pack, error) {
 	k := s.kernel
 	from, what := k.constY.key(r, &s.gemmPlan)
 	if len(from) == 0 {
-		return nil, nil, nil
+		return &pack{}, nil
 	}
 	have := r.module.holder.Find(owners(from), what, func() any { return &pack{} })
 	made := have.Value.(*pack)
 	made.once.Do(func() {
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
+			if s.tiles.Format == x86.GemmPairs {
+				made.mem, made.pairs, err = s.packPairs(r)
+				return err
+			}
 			made.mem, made.found, err = s.packAll(r)
 			return err
 		})
 	})
 	if made.err != nil {
 		have.Drop() // another run may have the memory
-		return nil, nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
+		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
 	have.Takes(made.mem.Mapped())
-	return made.mem, made.found, nil
+	return made, nil
 }
 
 // packedBatches is the number of different B among the products.

@@ -82,7 +82,7 @@ type GemmArgs struct {
 	RowPanels            uintptr        // at least 1
 	Follow               uintptr        // 1: where they end another row panel lies behind them in A, for the next call
 	StepC, RowsC         uintptr        // bytes in C from panel to panel, from row panel to row panel
-	Sums                 unsafe.Pointer // of kernels by AMX alone: room for those of a tile, at a multiple of 64
+	Room                 unsafe.Pointer // RoomBytes at a multiple of 64: by AMX for the sums of a tile, by pairs for rows of A
 	NextA, LDNextA       uintptr        // of kernels by AMX alone, an address: rows that are fetched for the next row panel, see FetchRows
 	StepNextA, StepsA    uintptr        // bytes from those that a chunk fetches to those of the next, and from panel to panel
 	Bias                 uintptr        // an address, as 0 stands for none
@@ -124,7 +124,7 @@ const (
 	gemmFollow   = 144
 	gemmStepC    = 152
 	gemmRowsC    = 160
-	gemmSums     = 168
+	gemmRoom     = 168
 	gemmNextA    = 176
 	gemmLDNextA  = 184
 	gemmStepA    = 192

@@ -210,7 +210,7 @@ func (t *tileGen) amxStart() {
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
 	t.J(asm.EQ, fresh)
 	if t.tail {
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmRoom))
 		t.eachRow(func(r, v int) {
 			t.load(0, t.cell(v), v)
 			t.Op(asm.VMOVUPS, t.amxCell(r, v), asm.V(0))
@@ -236,7 +236,7 @@ func (t *tileGen) amxFinish() {
 	case t.format == GemmAMXThirds:
 		t.scaleSums()
 	case t.tail:
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmRoom))
 		t.eachRow(func(r, v int) {
 			t.Op(asm.VMOVUPS, asm.V(0), t.amxCell(r, v))
 			t.store(t.cell(v), 0, v)
@@ -256,7 +256,7 @@ func (t *tileGen) storeSums() {
 
 // storeSum stores those of one sum in Sums; base and pitch are changed.
 func (t *tileGen) storeSum(n int, base, pitch asm.R) {
-	t.Op(asm.MOV, base, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, base, asm.Ptr(gArgs, gemmRoom))
 	t.Op(asm.MOV, pitch, asm.Imm(t.width()))
 	t.eachSum(n, func(sum asm.T, at int) { t.Op(asm.TILESTORED, asm.Idx(base, pitch, 1, at), sum) })
 }
@@ -282,7 +282,7 @@ func (t *tileGen) scaleSums() {
 	t.zero(zero)
 	again, done := t.NewLabel(), t.NewLabel()
 	t.Op(asm.VBROADCASTSS, scale, t.F32(1/ThirdsScale))
-	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmRoom))
 	t.Op(asm.CMP, asm.Ptr(gArgs, gemmContinue), asm.Imm(0))
 	t.J(asm.NE, again)
 	t.eachRow(func(r, v int) {
@@ -305,7 +305,7 @@ func (t *tileGen) scaleSums() {
 // where a lane is masked, as those instructions have no mask.
 func (t *tileGen) amxPlace() {
 	if t.tail {
-		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmSums))
+		t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmRoom))
 		t.Op(asm.MOV, gPitch, asm.Imm(t.width()))
 		return
 	}

@@ -49,10 +49,10 @@ func (f GemmFormat) partsSums(steps int, at func(k int) (a, b uint32)) (sums [2]
 	return sums
 }
 
-// sumsOf is memory for a tile's sums.
-func sumsOf(f GemmFormat, tile GemmTile) unsafe.Pointer {
+// roomOf is memory for GemmArgs.Room.
+func roomOf(f GemmFormat, tile GemmTile) unsafe.Pointer {
 	const line = 64
-	room := make([]byte, f.SumsBytes(tile)+line)
+	room := make([]byte, f.RoomBytes(tile)+line)
 	at := unsafe.Pointer(&room[0])
 	return unsafe.Add(at, -uintptr(at)%line)
 }

@@ -19,6 +19,9 @@ const (
 	// GemmWords is the same sums without that instruction. A step of A is two
 	// lanes, its bytes widened to words: those of k and k+2, those of k+1 and k+3.
 	GemmWords
+	// GemmPairs is the same sums by VPMADDUBSW, of B in panels whose values of k are in an
+	// order by which that is exact: see gemm_pairs.go. A is read as with GemmBytes.
+	GemmPairs
 	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, but for numbers
 	// near 0. A step of A is two lanes, its bf16 widened to f32.
 	GemmWide
@@ -35,11 +38,11 @@ const (
 )
 
 func (f GemmFormat) String() string {
-	return [...]string{"f32", "f64", "bf16", "u8*s8", "u8*s8 by words", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
+	return [...]string{"f32", "f64", "bf16", "u8*s8", "u8*s8 by words", "u8*s8 by pairs", "bf16 as f32", "bf16 by AMX", "u8*s8 by AMX", "f32 as bf16 by AMX", "f32 as f16 by AMX"}[f]
 }
 
 // Group is the values of k in a step; where operands are split, of those before it.
-func (f GemmFormat) Group() int { return [...]int{1, 1, 2, 4, 4, 2, 2, 4, 1, 1}[f] }
+func (f GemmFormat) Group() int { return [...]int{1, 1, 2, 4, 4, 4, 2, 2, 4, 1, 1}[f] }
 
 // Word is the bytes of a lane: of a step of a column of B, and of a result.
 func (f GemmFormat) Word() int {
@@ -81,6 +84,8 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512BF16
 	case GemmBytes:
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
+	case GemmPairs:
+		return isa == asm.AVX2
 	case GemmWide:
 		return isa == asm.AVX512
 	case GemmAMXBF16, GemmAMXBytes, GemmAMXThirds:
@@ -118,6 +123,8 @@ func (f GemmFormat) ops() (broadcast, multiply, add asm.Op) {
 		return asm.VPBROADCASTD, asm.VPDPBUSD, asm.VPADDD
 	case GemmWords:
 		return asm.VPBROADCASTD, asm.VPMADDWD, asm.VPADDD
+	case GemmPairs:
+		return asm.VPBROADCASTD, asm.VPMADDUBSW, asm.VPADDD
 	case GemmAMXBF16, GemmAMXThirds:
 		return 0, asm.TDPBF16PS, asm.VADDPS
 	case GemmAMXHalves:
@@ -134,4 +141,15 @@ func (f GemmFormat) moves() (move, masked asm.Op) {
 		return asm.VMOVUPD, asm.VMASKMOVPD
 	}
 	return asm.VMOVUPS, asm.VMASKMOVPS
+}
+
+// RoomBytes is the size of GemmArgs.Room.
+func (f GemmFormat) RoomBytes(t GemmTile) int {
+	switch {
+	case f.AMX():
+		return 4 * f.sums() * t.Rows * t.Vectors * GemmLanes(asm.AVX512)
+	case f == GemmPairs:
+		return 2 * t.Rows * PairsChunk
+	}
+	return 0
 }

@@ -64,11 +64,6 @@ func (f GemmFormat) sums() int {
 // sumOf is the one that products of a pair of parts go to.
 func (f GemmFormat) sumOf(pair [2]int) int { return min(f.sums()-1, pair[0]+pair[1]) }
 
-// SumsBytes is the room for the sums of a tile, see GemmArgs.Sums.
-func (f GemmFormat) SumsBytes(t GemmTile) int {
-	return 4 * f.sums() * t.Rows * t.Vectors * GemmLanes(asm.AVX512)
-}
-
 // halvesGen emits what splits.
 type halvesGen struct{ *splitGen }
 

@@ -30,12 +30,17 @@ func PeakLoop(isa asm.ISA, format GemmFormat) (code []byte, ops int, err error) 
 	again := a.Here()
 	for range unroll {
 		for v := range asm.V(chains) {
-			if format == GemmWords {
+			switch format {
+			case GemmWords:
 				a.Op(multiply, product, x, y)
 				a.Op(add, v, v, product)
-				continue
+			case GemmPairs:
+				a.Op(multiply, product, x, y)
+				a.Op(asm.VPMADDWD, product, product, y)
+				a.Op(add, v, v, product)
+			default:
+				a.Op(multiply, v, x, y)
 			}
-			a.Op(multiply, v, x, y)
 		}
 	}
 	a.Op(asm.SUB, asm.RAX, asm.Imm(1))

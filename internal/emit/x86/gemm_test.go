@@ -23,7 +23,7 @@ func TestGemmArgs(t *testing.T) {
 		"VectorB": {unsafe.Offsetof(g.VectorB), gemmVectorB}, "PanelB": {unsafe.Offsetof(g.PanelB), gemmPanelB},
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
-		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Sums": {unsafe.Offsetof(g.Sums), gemmSums}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA}, "StepNextA": {unsafe.Offsetof(g.StepNextA), gemmStepA}, "StepsA": {unsafe.Offsetof(g.StepsA), gemmStepsA},
+		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Room": {unsafe.Offsetof(g.Room), gemmRoom}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA}, "StepNextA": {unsafe.Offsetof(g.StepNextA), gemmStepA}, "StepsA": {unsafe.Offsetof(g.StepsA), gemmStepsA},
 		"rowsNextA": {unsafe.Offsetof(g.rowsNextA), gemmDownNextA}, "fetchA": {unsafe.Offsetof(g.fetchA), gemmFetchA}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"Bias": {unsafe.Offsetof(g.Bias), gemmBias}, "AddBeside": {unsafe.Offsetof(g.AddBeside), gemmAdd}, "Scale": {unsafe.Offsetof(g.Scale), gemmScale}, "nextBias": {unsafe.Offsetof(g.nextBias), gemmNextBias},
 		"RowBias": {unsafe.Offsetof(g.RowBias), gemmRowBias}, "LDRowBias": {unsafe.Offsetof(g.LDRowBias), gemmLDBias}, "ReLU": {unsafe.Offsetof(g.ReLU), gemmReLU}, "rowsBias": {unsafe.Offsetof(g.rowsBias), gemmDownBias},
@@ -53,7 +53,7 @@ func TestGemmArgs(t *testing.T) {
 func eachTile(f func(isa ISA, format GemmFormat, tile GemmTile)) {
 	for _, isa := range []ISA{AVX512, AVX2} {
 		for format := range gemmFormats {
-			if isa == AVX2 && (format == GemmBF16 || format == GemmWide || format.AMX()) {
+			if isa == AVX2 && (format == GemmBF16 || format == GemmWide || format.AMX()) || isa == AVX512 && format == GemmPairs {
 				continue
 			}
 			for _, tile := range GemmTiles(isa, format) {
@@ -82,7 +82,11 @@ func TestGemmInnerLoop(t *testing.T) {
 		for _, l := range loop {
 			op, operands, _ := strings.Cut(strings.TrimPrefix(l.Text, "{vex} "), " ")
 			count[op]++
-			if strings.Contains(operands, "ptr") && !slices.Contains([]string{move, "vpandd", "vpslld", "prefetcht1", broadcast.String()}, op) {
+			memory := []string{move, "vpandd", "vpslld", "prefetcht1", broadcast.String()}
+			if format == GemmPairs { // rows that are put in order
+				memory = append(memory, "vpshufb", "mov")
+			}
+			if strings.Contains(operands, "ptr") && !slices.Contains(memory, op) {
 				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
 			}
 			if strings.Contains(operands, "rdi") {
@@ -101,6 +105,14 @@ func TestGemmInnerLoop(t *testing.T) {
 			want[add.String()] = want[multiply.String()]
 			want["vpsllw"], want["vpsraw"] = want[move], 2*want[move]
 			want[move] *= 2
+		}
+		if format == GemmPairs { // a chunk, and another one put in order
+			bases := (tile.Rows + rowsPerBase - 1) / rowsPerBase
+			sums := PairsSteps * tile.Rows * tile.Vectors
+			want = map[string]int{
+				multiply.String(): sums, "vpmaddwd": sums, add.String(): sums, broadcast.String(): PairsSteps * tile.Rows,
+				move: PairsSteps*tile.Vectors + 2*tile.Rows, "vpshufb": tile.Rows, "add": 2 + bases, "mov": 4, "sub": 1, "jne": 1,
+			}
 		}
 		if format == GemmWide {
 			want[multiply.String()] *= 2
@@ -187,6 +199,11 @@ func TestGemmTileRefused(t *testing.T) {
 	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
+	for isa, tile := range map[ISA]GemmTile{AVX512: {5, 2}, AVX2: {2, 3}} { // two vectors of 8 are a panel
+		if _, err := emitGemmTile(isa, GemmPairs, tile, false, GemmPanels, false); err == nil {
+			t.Errorf("no error for %v by pairs of %v", tile, isa)
+		}
+	}
 	for format, form := range map[GemmFormat]GemmForm{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
 		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, form, false); err == nil {
 			t.Errorf("no error for %v by columns %d", format, form)
@@ -206,8 +223,8 @@ func TestGemmTiles(t *testing.T) {
 				t.Logf("without %v of %v", format, isa)
 				continue
 			}
-			if format == GemmF64 {
-				continue // TestGemmDoubleTiles
+			if format == GemmF64 || format == GemmPairs {
+				continue // TestGemmDoubleTiles, TestPairTiles
 			}
 			tiles := GemmTiles(isa, format)
 			if isa == AVX2 && format == GemmF32 { // as wide as kernels are

@@ -18,7 +18,7 @@ type tileGen struct {
 	bytes     int  // of a vector
 	registers int
 	broadcast asm.Op
-	multiply  asm.Op // and, except with GemmWords, add
+	multiply  asm.Op // and, except with GemmWords and GemmPairs, add
 	add       asm.Op
 	move      asm.Op // of vectors whose lanes may be masked, by AVX2 with maskMove
 	maskMove  asm.Op
@@ -61,6 +61,9 @@ func (t *tileGen) fits() bool {
 	if t.format.AMX() {
 		return t.ISA == asm.AVX512 && t.tile.fitsAMX(t.format)
 	}
+	if t.format == GemmPairs && (t.ISA != asm.AVX2 || t.tile.Vectors*t.format.Lanes(t.ISA) > PackedCols) {
+		return false
+	}
 	return t.tile.Rows >= 1 && t.tile.Vectors >= 1 && t.tile.Vectors <= 4 && t.free() >= 1 && t.tile.Rows <= rowsPerBase*len(gBases)
 }
 
@@ -87,9 +90,7 @@ func (t *tileGen) free() int {
 	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
 	}
-	if t.format == GemmWords || t.format == GemmWide {
-		n-- // product, upper
-	}
+	n -= t.format.spare()
 	return n
 }
 
@@ -98,14 +99,22 @@ func (t *tileGen) product() asm.V {
 	return asm.V((t.tile.Rows + 1) * t.tile.Vectors)
 }
 
+// spare counts the registers that steps of a format take beside operands and sums: a
+// product, GemmWide's mask, or a product and words of 1.
+func (f GemmFormat) spare() int {
+	switch f {
+	case GemmWords, GemmWide:
+		return 1
+	case GemmPairs:
+		return 2
+	}
+	return 0
+}
+
 // x is the register for the i-th broadcast element: two take turns where there
 // is room.
 func (t *tileGen) x(i int) asm.V {
-	first := t.product()
-	if t.format == GemmWords || t.format == GemmWide {
-		first++
-	}
-	return first + asm.V(i%min(2, t.free()))
+	return t.product() + asm.V(t.format.spare()+i%min(2, t.free()))
 }
 
 func (t *tileGen) kernel() {
@@ -137,6 +146,11 @@ func (t *tileGen) kernel() {
 		t.amxOperands()
 		t.amxSteps()
 		t.amxFinish()
+	} else if t.format == GemmPairs {
+		t.start()
+		t.operands()
+		t.pairs()
+		t.finish()
 	} else {
 		t.start()
 		t.operands()

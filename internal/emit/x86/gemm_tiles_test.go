@@ -106,8 +106,8 @@ func (r *tileRun) layOut(rng *rand.Rand) {
 	}
 	a.SetK(r.k)
 	a.SetPart(r.part)
-	a.Sums = sumsOf(r.Format, r.Tile)
-	a.FetchRows(r.Format, uintptr(a.Sums), 64) // what is fetched changes nothing
+	a.Room = roomOf(r.Format, r.Tile)
+	a.FetchRows(r.Format, uintptr(a.Room), 64) // what is fetched changes nothing
 	a.SetMask(r.ISA, r.Format, r.cols-(r.vectors-1)*r.lanes)
 	if r.again {
 		a.Continue = 1

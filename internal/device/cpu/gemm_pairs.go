@@ -1,0 +1,140 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/jit"
+)
+
+// Weights in bytes that do not change are multiplied by pairs where the processor has no
+// VNNI: see x86.GemmPairs. They are packed as for other tiles first. If too many of them
+// cannot be put into pairs, they stay so.
+
+// A chunk takes some 0.75 of its time by pairs, and one that is there twice twice that.
+const (
+	pairsMore   = 8 // chunks of a panel beside those of a block of k
+	pairsShared = 5 // of so many chunks one may be there twice
+)
+
+// mayPair tells whether the weights of a product may be put into pairs.
+func (k *gemmKernel) mayPair(size gemmSize) bool {
+	return k.tiles.format == x86.GemmWords && k.constY != nil && !k.constY.changes && size.k > 0
+}
+
+// pairPanel is where a panel begins in weights that are.
+func (s *gemmStep) pairPanel(batch, block, panel int) unsafe.Pointer {
+	at := (batch%s.packedBatches()*s.kBlocks+block)*s.panels + panel
+	return unsafe.Add(s.packedB.Pointer(), at*s.pairB)
+}
+
+// pairCode is what puts them into pairs.
+var (
+	pairRows  = codeOf(x86.EmitPairRows)
+	pairSteps = codeOf(x86.EmitPairSteps)
+)
+
+// packPairs packs Y for GemmPairs, for which the step is cut, and returns the bytes of a
+// panel. If too few pairs are found it cuts the step for other tiles and packs Y for
+// them, and the bytes are 0.
+func (s *gemmStep) packPairs(r *binding) (*jit.Memory, int, error) {
+	plain, _, err := s.packAll(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	mem, bytes, err := s.pairUp(r, plain)
+	if err = errors.Join(err, plain.Close()); err != nil || mem != nil {
+		return mem, bytes, err
+	}
+	if err := s.cut(r, s.kernel.tiles, s.gemmSize); err != nil {
+		return nil, 0, err
+	}
+	mem, _, err = s.packAll(r)
+	return mem, 0, err
+}
+
+// pairUp puts packed weights into pairs, or returns nil.
+func (s *gemmStep) pairUp(r *binding, plain *jit.Memory) (*jit.Memory, int, error) {
+	code, err := pairSteps()
+	if err != nil {
+		return nil, 0, err
+	}
+	orders, most, err := s.findPairs(r, plain)
+	if err != nil || most == 0 {
+		return nil, 0, err
+	}
+	bytes := x86.PairPanelBytes(most)
+	mem, err := r.module.device.memory(bytes * len(orders))
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.eachPanel(r, plain, func(i int, rows []x86.PairRows) {
+		o := orders[i]
+		steps := x86.PairHead(unsafe.Slice((*byte)(unsafe.Add(mem.Pointer(), i*bytes)), bytes), o)
+		places := x86.PairPlaces(make([]uint32, 0, x86.PairsChunk*len(o)), o)
+		args := x86.PairStepsArgs{Rows: unsafe.Pointer(&rows[0]), Places: unsafe.Pointer(&places[0]), Steps: unsafe.Pointer(&steps[0]), Halves: uintptr(2 * len(o))}
+		jit.Call(code, unsafe.Pointer(&args))
+	})
+	if err != nil {
+		_ = mem.Close()
+		return nil, 0, err
+	}
+	return mem, bytes, nil
+}
+
+// findPairs finds the orders of all panels, and how many one has at most: 0 where pairs are
+// not worth it.
+func (s *gemmStep) findPairs(r *binding, plain *jit.Memory) (orders [][]x86.PairOrder, most int, err error) {
+	orders = make([][]x86.PairOrder, s.pairPanels())
+	var chunks, all atomic.Int64
+	var hopeless atomic.Bool
+	err = s.eachPanel(r, plain, func(i int, rows []x86.PairRows) {
+		if hopeless.Load() {
+			return
+		}
+		of := len(rows) / 2
+		orders[i] = x86.PairOrders(make([]x86.PairOrder, 0, of+pairsMore), rows, of+pairsMore)
+		if orders[i] == nil {
+			hopeless.Store(true)
+		}
+		chunks.Add(int64(of))
+		all.Add(int64(len(orders[i])))
+	})
+	if err != nil || hopeless.Load() || all.Load()-chunks.Load() > chunks.Load()/pairsShared {
+		return nil, 0, err
+	}
+	for _, o := range orders {
+		most = max(most, len(o))
+	}
+	return orders, most, nil
+}
+
+// pairPanels is the panels of all blocks and batches.
+func (s *gemmStep) pairPanels() int { return s.packedBatches() * s.kBlocks * s.panels }
+
+// eachPanel calls f, from several workers, for the panels of packed weights, each laid out
+// by rows.
+func (s *gemmStep) eachPanel(r *binding, plain *jit.Memory, f func(i int, rows []x86.PairRows)) error {
+	code, err := pairRows()
+	if err != nil {
+		return err
+	}
+	halves := func(steps int) int { return 2 * steps / x86.PairsSteps }
+	rooms := make([][]x86.PairRows, r.workers)
+	return r.module.device.pool.Run(context.Background(), s.pairPanels(), r.workers, func(worker, i int) error {
+		if rooms[worker] == nil {
+			rooms[worker] = make([]x86.PairRows, halves(s.kStart(1)))
+		}
+		p, rest := i%s.panels, i/s.panels
+		block, batch := rest%s.kBlocks, rest/s.kBlocks
+		rows := rooms[worker][:halves(s.kStart(block+1)-s.kStart(block))]
+		at := s.packedBatch(batch) + s.packed(block, p*s.panelCols())
+		args := x86.PairRowsArgs{Steps: unsafe.Add(plain.Pointer(), at), Rows: unsafe.Pointer(&rows[0]), Halves: uintptr(len(rows))}
+		jit.Call(code, unsafe.Pointer(&args))
+		f(i, rows)
+		return nil
+	})
+}

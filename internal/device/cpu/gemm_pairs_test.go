@@ -1,0 +1,102 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sinterml/sinter/internal/emit/x86"
+	"github.com/sinterml/sinter/internal/ir"
+)
+
+// onPairs is a device that puts weights in bytes into pairs.
+func onPairs(tb testing.TB) *Device {
+	tb.Helper()
+	for _, d := range machines(tb) {
+		if d.isa == AVX2 {
+			d.has.AVXVNNI = false
+			return d
+		}
+	}
+	tb.Skip("this machine has no AVX2")
+	return nil
+}
+
+// Products of weights in bytes, by pairs, against the interpreted loops, and where these
+// would take long against the tiles that weights which may change have. Weights that pairs
+// are not worth it for, as many would need two orders, have those tiles too.
+func TestGemmPairs(t *testing.T) {
+	const interpreted = 400_000 // products
+	d := onPairs(t)
+	rng := rand.New(rand.NewPCG(61, 62))
+	for _, c := range []struct {
+		weights string
+		gemmCase
+	}{
+		{"bell", gemmCase{size: gemmSize{1, 1, 16, 32}}},
+		{"bell", gemmCase{size: gemmSize{1, 7, 33, 64}, out: "bias"}},
+		{"bell", gemmCase{size: gemmSize{1, 23, 70, 100}, x: "wide", out: "gelu"}},
+		{"bell", gemmCase{size: gemmSize{1, 6, 17, 31}, y: "transposed"}},
+		{"bell", gemmCase{size: gemmSize{1, 12, 48, 1}, x: "transposed", out: "residual"}},
+		{"bell", gemmCase{size: gemmSize{3, 9, 40, 65}, y: "plain"}},
+		{"bell", gemmCase{size: gemmSize{3, 5, 40, 96}, y: "shared", out: "two"}},
+		{"bell", gemmCase{size: gemmSize{1, 11, 20, 90}, syms: "m", x: "step"}},
+		{"bell", gemmCase{size: gemmSize{1, 300, 390, 384}}},
+		{"bell", gemmCase{size: gemmSize{1, 2*partialRows + 9, 40, 2200}, out: "bias"}}, // two blocks of k
+		{"bell", gemmCase{size: gemmSize{2, 30, 35, 4200}, y: "plain"}},                 // three, of each of two weights
+		{"bell", gemmCase{size: gemmSize{1, 16, 64, 4096}}},                             // rows that collide
+		{"twice", gemmCase{size: gemmSize{1, 13, 100, 400}}},
+		{"twice", gemmCase{size: gemmSize{2, 8, 50, 2500}, y: "plain", out: "bias"}},
+		{"uniform", gemmCase{size: gemmSize{1, 13, 50, 96}}},
+		{"uniform", gemmCase{size: gemmSize{2, 30, 35, 4200}, y: "plain"}},
+	} {
+		c.dtype, c.const_ = "int8", true
+		for _, s := range []*string{&c.x, &c.y, &c.out} {
+			if *s == "" {
+				*s = "plain"
+			}
+		}
+		test := c.build(rng)
+		test.weigh(rng, c.weights, c.size)
+		var want [][]byte
+		if s := c.size; s.batch*s.rows*s.cols*s.k <= interpreted {
+			want = test.reference(t)
+		} else {
+			test.g.ConstY = false
+			want = test.run(t, d, test.compile(t, d), 1, false)
+			test.g.ConstY = true
+		}
+		k := test.compile(t, d)
+		for _, workers := range []int{1, 3} {
+			name := fmt.Sprintf("%s %v %d workers", c.weights, c, workers)
+			step, _, done := test.bindGuarded(t, d, k, workers, false)
+			s := step.(*gemmStep)
+			if by := s.tiles.Format == x86.GemmPairs; by != (s.pairB > 0) || by != (c.weights != "uniform") {
+				t.Errorf("%s: by pairs %v, in panels of %d bytes", name, by, s.pairB)
+			}
+			done()
+			test.check(t, name, test.run(t, d, k, workers, workers == 1), want)
+		}
+	}
+}
+
+// weigh draws the right operand, by rows, anew: as that of models, such that one chunk in
+// seven needs two orders, or such that most do.
+func (t *gemmTest) weigh(rng *rand.Rand, kind string, size gemmSize) {
+	for i, p := range t.g.Params {
+		if p.DType != ir.I8 {
+			continue
+		}
+		for j := range t.data[i] {
+			v := math.Round(max(-127, min(127, rng.NormFloat64()*35)))
+			switch k := j / size.cols % size.k; {
+			case kind == "uniform":
+				v = float64(rng.IntN(256) - 128)
+			case kind == "twice" && k/x86.PairsChunk%7 == 0 && k%16 < 9:
+				v = 127
+			}
+			t.data[i][j] = byte(int8(v))
+		}
+	}
+}
