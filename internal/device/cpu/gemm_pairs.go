@@ -31,6 +31,11 @@ func (s *gemmStep) pairPanel(batch, block, panel int) unsafe.Pointer {
 	return unsafe.Add(s.packedB.Pointer(), at*s.pairB)
 }
 
+// pairsLen is the bytes of Y in pairs where each chunk needs one order.
+func (p *gemmPlan) pairsLen() int {
+	return p.kBlocks * p.panels * x86.PairPanelBytes(p.kStart(1)/x86.PairsSteps)
+}
+
 // pairCode is what puts them into pairs.
 var (
 	pairRows  = codeOf(x86.EmitPairRows)

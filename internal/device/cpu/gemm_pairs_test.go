@@ -81,6 +81,37 @@ func TestGemmPairs(t *testing.T) {
 	}
 }
 
+// Runs that find weights packed, in pairs or not, multiply by what they find.
+func TestGemmPairsFound(t *testing.T) {
+	d := onPairs(t)
+	for _, kind := range []string{"bell", "uniform"} {
+		rng := rand.New(rand.NewPCG(63, 64))
+		test := gemmCase{size: gemmSize{1, 9, 40, 100}, x: "plain", y: "plain", out: "plain", dtype: "int8", const_: true}.build(rng)
+		test.weigh(rng, kind, gemmSize{1, 9, 40, 100})
+		want := test.reference(t)
+		w, err := d.newBuffer(len(test.data[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(w.data, test.data[1])
+		test.weights = map[int]*buffer{1: w}
+		_, _, done := test.bindGuarded(t, d, test.compile(t, d), 1, false) // holds what it packed
+		for range 2 {
+			got := test.run(t, d, test.compile(t, d), 1, false)
+			if at := firstDifference(got[2], want[2]); at >= 0 {
+				t.Errorf("%s: results differ at byte %d", kind, at)
+			}
+			if n := w.Count(); n != 1 {
+				t.Errorf("%s: %d packs are kept", kind, n)
+			}
+		}
+		done()
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // weigh draws the right operand, by rows, anew: as that of models, such that one chunk in
 // seven needs two orders, or such that most do.
 func (t *gemmTest) weigh(rng *rand.Rand, kind string, size gemmSize) {

@@ -60,7 +60,10 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 	}
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
 	kind := k.tiles
-	if k.mayStorePast(s.c.device, size) {
+	switch {
+	case k.mayPair(size): // unless too few pairs are found
+		kind.format = x86.GemmPairs
+	case k.mayStorePast(s.c.device, size):
 		kind.form = x86.GemmPast
 	}
 	tile := k.tile(s.c.device, kind, size, s.common[n])
@@ -80,6 +83,9 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		}
 		plan := planGemm(size, cutOf(set.Format), set.lanes, tile, 1, false)
 		p.Packed = int64(batches) * int64(plan.packedLen())
+		if set.Format == x86.GemmPairs {
+			p.Packed = int64(batches) * int64(plan.pairsLen())
+		}
 		p.From, p.Layout = k.constY.loads, k.constY.layout
 	}
 	return p, true
