@@ -5,7 +5,7 @@ var pairDefects = []Defect{
 	pairDefect("pairs-of-the-first-columns", "gemm_pairs_panels.go", `return overflows(a[0], b[0])|overflows(a[1], b[1]) == 0`, `return overflows(a[0], b[0]) == 0`),
 	pairDefect("pairs-below-a-byte", "gemm_pairs_panels.go", `return (sum ^ a) & (sum ^ b) & signs`, `return (sum ^ a) & (sum ^ b) & signs &^ a`),
 	pairDefect("pairs-second-order-of-the-first", "gemm_pairs_panels.go", `second[2*i] = uint8(pairsHalf/2 + i)`, `second[2*i] = uint8(i)`),
-	pairDefect("pairs-without-a-second-order", "gemm_pairs_panels.go", `if orders = append(orders, first); first.More {`, `if orders = append(orders, first); first.More && half < 0 {`),
+	pairDefect("pairs-without-a-second-order", "gemm_pairs_panels.go", `if orders = append(orders, first); first.More {`, `if orders = append(orders, first); first.More && len(orders) < 0 {`),
 	pairDefect("pairs-behind-the-last-chunk", "gemm_pairs_panels.go", `if orders[i].More || i == len(orders)-1 {`, `if orders[i].More {`),
 	pairDefect("pairs-of-the-next-chunk", "gemm_pairs_panels.go", `		if !orders[i].More {
 			at +=`, `		if i >= 0 {

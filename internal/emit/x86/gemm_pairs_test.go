@@ -31,7 +31,7 @@ func TestPairArgs(t *testing.T) {
 // pairCode is the code that puts weights into pairs.
 type pairCode struct{ rows, steps *jit.Code }
 
-func newPairCode(t *testing.T) pairCode {
+func newPairCode(t testing.TB) pairCode {
 	t.Helper()
 	mapped := func(emit func() ([]byte, error)) *jit.Code {
 		text, err := emit()
@@ -289,4 +289,31 @@ func (p pairProduct) run(t *testing.T, rng *rand.Rand, code pairCode, kind strin
 			t.Errorf("%s: memory %d: %v", name, i, err)
 		}
 	}
+}
+
+// BenchmarkPairs puts a weight of 384 x 384 into pairs.
+func BenchmarkPairs(b *testing.B) {
+	const ks, panels = 384, 384 / PackedCols
+	code := newPairCode(b)
+	rng := rand.New(rand.NewPCG(7, 8))
+	plain, rows, out := make([]byte, ks*PackedCols), make([]PairRows, ks/pairsHalf), make([]byte, PairPanelBytes(2*ks/PairsChunk))
+	for k, row := range weights(rng, "bell", ks) {
+		for j, v := range row {
+			plain[k/4*PackedBytes+4*j+k%4] = byte(v)
+		}
+	}
+	var orders []PairOrder
+	var places []uint32
+	for b.Loop() {
+		for range panels {
+			toRows := PairRowsArgs{Steps: unsafe.Pointer(&plain[0]), Rows: unsafe.Pointer(&rows[0]), Halves: uintptr(len(rows))}
+			jit.Call(code.rows.Entry(0), unsafe.Pointer(&toRows))
+			orders = PairOrders(orders[:0], rows, 2*ks/PairsChunk)
+			steps := PairHead(out, orders)
+			places = PairPlaces(places[:0], orders)
+			toSteps := PairStepsArgs{Rows: unsafe.Pointer(&rows[0]), Places: unsafe.Pointer(&places[0]), Steps: unsafe.Pointer(&steps[0]), Halves: uintptr(2 * len(orders))}
+			jit.Call(code.steps.Entry(0), unsafe.Pointer(&toSteps))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*ks*ks), "ns/weight")
 }
