@@ -17,7 +17,14 @@ var pairDefects = []Defect{
 	pairRunDefect("pairs-of-the-first-batch", "gemm_pairs.go", `at := (batch%s.packedBatches()*s.kBlocks+block)*s.panels + panel`, `at := block*s.panels + panel + 0*batch`),
 	pairRunDefect("pairs-for-any-weights", "gemm_pairs.go", `all.Load()-chunks.Load() > chunks.Load()/pairsShared`, `all.Load()-chunks.Load() > chunks.Load()*pairsShared`),
 	pairRunDefect("pairs-of-steps", "gemm_plan.go", `chunk = x86.PairsSteps`, `chunk = 1`),
-	pairRunDefect("pairs-that-another-run-has-not-found", "gemm_bind.go", `if s.pairB == 0 && s.tiles.Format == x86.GemmPairs {`, `if s.pairB > 0 && s.tiles.Format != x86.GemmPairs {`),
+	pairRunDefect("pairs-read-as-words", "pack.go", `what += " in pairs"`, `what += ""`),
+	pairRunDefect("pairs-of-unused-columns", "gemm_pairs.go", `rows[i].KeepColumns(cols)`, `rows[i].KeepColumns(16)`),
+	pairRunDefect("pairs-whatever-the-limit", "gemm_pairs.go", `		return nil, 0, unlessFull(err)
+	}
+	err = s.eachPanel`, `		return nil, 0, err
+	}
+	err = s.eachPanel`),
+	pairRunDefect("pairs-of-few-terms", "gemm_pairs.go", `3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())`, `whole(x86.PairsChunk) > 0`),
 }
 
 // pairDefect is one in a file of the emitter, pairRunDefect in one of the device.

@@ -31,7 +31,7 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 			kind.form = x86.GemmPlaces
 		}
 	}
-	if k.mayPair(size) {
+	if k.mayPair(r.module.device) && worthPairs(size.k) {
 		kind.format = x86.GemmPairs
 	}
 	if err := s.cut(r, kind, size); err != nil || s.tasks() == 0 {
@@ -42,12 +42,15 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs
-	if s.pairB == 0 && s.tiles.Format == x86.GemmPairs {
+	if s.tiles.Format == x86.GemmPairs && made.mem == nil {
 		if err := s.cut(r, k.tiles, size); err != nil {
 			return nil, err
 		}
+		if made, err = s.packedY(r); err != nil {
+			return nil, err
+		}
 	}
+	s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs
 	if s.packedB != nil && k.storesPast(r, size) {
 		kind.form = x86.GemmPast
 		if err := s.cut(r, kind, size); err != nil {
@@ -180,7 +183,7 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 			return err
 		}
 	}
-	if k.mayPair(gemmSize{k: 1}) {
+	if terms, fixed := g.K.Const(); k.mayPair(d) && (!fixed || worthPairs(terms)) {
 		pairs := tileKind{k.tiles.isa, x86.GemmPairs, x86.GemmPanels}
 		if _, err := pairs.set(k.tile(d, pairs, gemmSize{}, false)); err != nil {
 			return err

@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/sinterml/sinter/internal/device"
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/jit"
 )
 
 // Weights in bytes that do not change are multiplied by pairs where the processor has no
 // VNNI: see x86.GemmPairs. They are packed as for other tiles first. If too many of them
-// cannot be put into pairs, they stay so.
+// cannot be put into pairs, or there is no room for that, they are packed for those.
 
 // A chunk takes some 0.75 of its time by pairs, and one that is there twice twice that.
 const (
@@ -21,8 +22,16 @@ const (
 )
 
 // mayPair tells whether the weights of a product may be put into pairs.
-func (k *gemmKernel) mayPair(size gemmSize) bool {
-	return k.tiles.format == x86.GemmWords && k.constY != nil && !k.constY.changes && size.k > 0
+func (k *gemmKernel) mayPair(d *Device) bool {
+	t := k.tiles
+	return t.format == x86.GemmWords && x86.HasGemm(t.isa, x86.GemmPairs, &d.has) && k.constY != nil && !k.constY.changes
+}
+
+// worthPairs tells whether they had better be, for so many terms: these are filled up to
+// whole chunks.
+func worthPairs(terms int) bool {
+	whole := func(of int) int { return ceilDiv(terms, of) * of }
+	return terms > 0 && 3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())
 }
 
 // pairPanel is where a panel begins in weights that are.
@@ -43,30 +52,17 @@ var (
 )
 
 // packPairs packs Y for GemmPairs, for which the step is cut, and returns the bytes of a
-// panel. If too few pairs are found it cuts the step for other tiles and packs Y for
-// them, and the bytes are 0.
+// panel; no memory if pairs are not worth it, or there is none for both forms.
 func (s *gemmStep) packPairs(r *binding) (*jit.Memory, int, error) {
-	plain, _, err := s.packAll(r)
-	if err != nil {
-		return nil, 0, err
-	}
-	mem, bytes, err := s.pairUp(r, plain)
-	if err = errors.Join(err, plain.Close()); err != nil || mem != nil {
-		return mem, bytes, err
-	}
-	if err := s.cut(r, s.kernel.tiles, s.gemmSize); err != nil {
-		return nil, 0, err
-	}
-	mem, _, err = s.packAll(r)
-	return mem, 0, err
-}
-
-// pairUp puts packed weights into pairs, or returns nil.
-func (s *gemmStep) pairUp(r *binding, plain *jit.Memory) (*jit.Memory, int, error) {
 	code, err := pairSteps()
 	if err != nil {
 		return nil, 0, err
 	}
+	plain, _, err := s.packAll(r)
+	if err != nil {
+		return nil, 0, unlessFull(err)
+	}
+	defer func() { _ = plain.Close() }()
 	orders, most, err := s.findPairs(r, plain)
 	if err != nil || most == 0 {
 		return nil, 0, err
@@ -74,7 +70,7 @@ func (s *gemmStep) pairUp(r *binding, plain *jit.Memory) (*jit.Memory, int, erro
 	bytes := x86.PairPanelBytes(most)
 	mem, err := r.module.device.memory(bytes * len(orders))
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, unlessFull(err)
 	}
 	err = s.eachPanel(r, plain, func(i int, rows []x86.PairRows) {
 		o := orders[i]
@@ -88,6 +84,14 @@ func (s *gemmStep) pairUp(r *binding, plain *jit.Memory) (*jit.Memory, int, erro
 		return nil, 0, err
 	}
 	return mem, bytes, nil
+}
+
+// unlessFull is err unless it says that memory is short.
+func unlessFull(err error) error {
+	if _, full := errors.AsType[*device.OutOfMemoryError](err); full {
+		return nil
+	}
+	return err
 }
 
 // findPairs finds the orders of all panels, and how many one has at most: 0 where pairs are
@@ -139,6 +143,11 @@ func (s *gemmStep) eachPanel(r *binding, plain *jit.Memory, f func(i int, rows [
 		at := s.packedBatch(batch) + s.packed(block, p*s.panelCols())
 		args := x86.PairRowsArgs{Steps: unsafe.Add(plain.Pointer(), at), Rows: unsafe.Pointer(&rows[0]), Halves: uintptr(len(rows))}
 		jit.Call(code, unsafe.Pointer(&args))
+		if cols := s.cols - p*s.panelCols(); cols < s.panelCols() { // the others are whatever the memory held
+			for i := range rows {
+				rows[i].KeepColumns(cols)
+			}
+		}
 		f(i, rows)
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
@@ -39,7 +40,9 @@ func TestGemmPairs(t *testing.T) {
 		{"bell", gemmCase{size: gemmSize{1, 23, 70, 100}, x: "wide", out: "gelu"}},
 		{"bell", gemmCase{size: gemmSize{1, 6, 17, 31}, y: "transposed"}},
 		{"bell", gemmCase{size: gemmSize{1, 12, 48, 1}, x: "transposed", out: "residual"}},
-		{"bell", gemmCase{size: gemmSize{3, 9, 40, 65}, y: "plain"}},
+		{"bell", gemmCase{size: gemmSize{3, 9, 40, 65}, y: "plain"}}, // too few terms for three chunks
+		{"bell", gemmCase{size: gemmSize{3, 9, 40, 91}, y: "plain"}},
+		{"bell", gemmCase{size: gemmSize{1, 25, 48, 30}, x: "transposed", out: "residual"}},
 		{"bell", gemmCase{size: gemmSize{3, 5, 40, 96}, y: "shared", out: "two"}},
 		{"bell", gemmCase{size: gemmSize{1, 11, 20, 90}, syms: "m", x: "step"}},
 		{"bell", gemmCase{size: gemmSize{1, 300, 390, 384}}},
@@ -72,7 +75,7 @@ func TestGemmPairs(t *testing.T) {
 			name := fmt.Sprintf("%s %v %d workers", c.weights, c, workers)
 			step, _, done := test.bindGuarded(t, d, k, workers, false)
 			s := step.(*gemmStep)
-			if by := s.tiles.Format == x86.GemmPairs; by != (s.pairB > 0) || by != (c.weights != "uniform") {
+			if by := s.tiles.Format == x86.GemmPairs; by != (s.pairB > 0) || by != (worthPairs(c.size.k) && c.weights != "uniform") {
 				t.Errorf("%s: by pairs %v, in panels of %d bytes", name, by, s.pairB)
 			}
 			done()
@@ -81,34 +84,100 @@ func TestGemmPairs(t *testing.T) {
 	}
 }
 
-// Runs that find weights packed, in pairs or not, multiply by what they find.
+// pairTest is a product of weights of a kind in a buffer, which the caller closes.
+func pairTest(t *testing.T, d *Device, kind string, size gemmSize) (*gemmTest, *buffer) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(63, 64))
+	test := gemmCase{size: size, x: "plain", y: "plain", out: "plain", dtype: "int8", const_: true}.build(rng)
+	test.weigh(rng, kind, size)
+	w, err := d.newBuffer(len(test.data[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(w.data, test.data[1])
+	test.weights = map[int]*buffer{1: w}
+	return test, w
+}
+
+// Runs that find weights packed, in pairs or not, multiply by what they find; those of a
+// program to which they are a variable do not find pairs.
 func TestGemmPairsFound(t *testing.T) {
 	d := onPairs(t)
-	for _, kind := range []string{"bell", "uniform"} {
-		rng := rand.New(rand.NewPCG(63, 64))
-		test := gemmCase{size: gemmSize{1, 9, 40, 100}, x: "plain", y: "plain", out: "plain", dtype: "int8", const_: true}.build(rng)
-		test.weigh(rng, kind, gemmSize{1, 9, 40, 100})
+	for kind, packs := range map[string]int{"bell": 1, "uniform": 2} { // that pairs are not worth it is kept, too
+		test, w := pairTest(t, d, kind, gemmSize{1, 9, 40, 100})
 		want := test.reference(t)
-		w, err := d.newBuffer(len(test.data[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		copy(w.data, test.data[1])
-		test.weights = map[int]*buffer{1: w}
 		_, _, done := test.bindGuarded(t, d, test.compile(t, d), 1, false) // holds what it packed
-		for range 2 {
-			got := test.run(t, d, test.compile(t, d), 1, false)
+		run := func(k kernel) {
+			got := test.run(t, d, k, 1, false)
 			if at := firstDifference(got[2], want[2]); at >= 0 {
-				t.Errorf("%s: results differ at byte %d", kind, at)
+				t.Errorf("%s, a variable %v: results differ at byte %d", kind, test.g.SteadyY, at)
 			}
-			if n := w.Count(); n != 1 {
-				t.Errorf("%s: %d packs are kept", kind, n)
-			}
+		}
+		for range 2 {
+			run(test.compile(t, d))
+		}
+		if n := w.Count(); n != packs {
+			t.Errorf("%s: %d packs are kept, want %d", kind, n, packs)
+		}
+		test.g.ConstY, test.g.SteadyY = false, true
+		k := test.compile(t, d)
+		for range 3 { // it is packed in the second run
+			run(k)
 		}
 		done()
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Where memory is too short for both forms weights are multiplied as they are packed first.
+func TestGemmPairsLimit(t *testing.T) {
+	size := gemmSize{1, 2, 512, 2048}
+	bytes := size.cols * size.k
+	for limit, want := range map[int]x86.GemmFormat{bytes * 7 / 5: x86.GemmWords, 4 * bytes: x86.GemmPairs} {
+		d := onPairs(t)
+		test, w := pairTest(t, d, "bell", size)
+		k := test.compile(t, d)
+		d.SetMemoryLimit(d.alloc.Stats().Live + int64(limit))
+		step, _, done := test.bindGuarded(t, d, k, 1, false)
+		if got := step.(*gemmStep).tiles.Format; got != want {
+			t.Errorf("with %.1f times the memory of the weights they are multiplied as %v, want %v", float64(limit)/float64(bytes), got, want)
+		}
+		done()
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What memory held before has no influence on pairs: columns behind the last are none.
+func TestGemmPairsColumns(t *testing.T) {
+	size := gemmSize{1, 3, 17, 1024}
+	var sizes []int
+	for _, held := range []byte{0, 0x7F} {
+		d := onPairs(t)
+		test, w := pairTest(t, d, "bell", size)
+		m, err := d.memory(2 * x86.PackedCols * size.k) // as packed weights are
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill := unsafe.Slice((*byte)(m.Pointer()), m.Len())
+		for i := range fill {
+			fill[i] = held
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		step, _, done := test.bindGuarded(t, d, test.compile(t, d), 1, false)
+		sizes = append(sizes, step.(*gemmStep).pairB)
+		done()
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if sizes[0] == 0 || sizes[0] != sizes[1] {
+		t.Errorf("panels are of %d bytes", sizes)
 	}
 }
 

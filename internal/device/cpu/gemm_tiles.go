@@ -87,8 +87,9 @@ func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmForma
 }
 
 func mapTiles(k tileKind, tile x86.GemmTile) (*tileSet, error) {
-	if width := tile.Vectors * k.format.Lanes(k.isa); width%k.format.PackedCols() != 0 {
-		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, k.format.PackedCols())
+	lanes, panel := k.format.Lanes(k.isa), k.format.PackedCols()
+	if width := tile.Vectors * lanes; width%panel != 0 || lanes < panel && width > panel { // vectors are evenly apart
+		return nil, fmt.Errorf("cpu: tiles of %d columns do not fit packed panels of %d", width, panel)
 	}
 	g, err := x86.EmitGemm(k.isa, k.format, tile, k.form)
 	if err != nil {

@@ -197,12 +197,16 @@ func owners(from []*buffer) []*keep.Owner {
 	return all
 }
 
-// packedY returns Y packed as a whole, if it is constant; else an empty pack.
+// packedY returns Y packed as a whole for the step's tiles, if it is constant and can be;
+// else an empty pack.
 func (s *gemmStep) packedY(r *binding) (*pack, error) {
 	k := s.kernel
 	from, what := k.constY.key(r, &s.gemmPlan)
 	if len(from) == 0 {
 		return &pack{}, nil
+	}
+	if s.tiles.Format == x86.GemmPairs { // which others that have the same weights may not be able to read
+		what += " in pairs"
 	}
 	have := r.module.holder.Find(owners(from), what, func() any { return &pack{} })
 	made := have.Value.(*pack)
@@ -221,7 +225,9 @@ func (s *gemmStep) packedY(r *binding) (*pack, error) {
 		have.Drop() // another run may have the memory
 		return nil, fmt.Errorf("pack %s: %w", k.work.Name, made.err)
 	}
-	have.Takes(made.mem.Mapped())
+	if made.mem != nil { // else pairs are not worth it
+		have.Takes(made.mem.Mapped())
+	}
 	return made, nil
 }
 

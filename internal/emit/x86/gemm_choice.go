@@ -114,9 +114,6 @@ func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 	if f == GemmF64 { // and one that fetches, for few rows: two passes of it would be slower than one without
 		return []GemmTile{{6, 2}, {5, 2}}
 	}
-	if f == GemmPairs {
-		return []GemmTile{{5, 2}}
-	}
 	return []GemmTile{{6, 2}}
 }
 

@@ -45,21 +45,24 @@ const (
 
 // Registers of the kernels by pairs, beside those of others.
 const (
-	gOrders   = asm.R15 // walks over the orders
-	gRoom     = asm.RSI // a chunk of rows in order
-	gNextRoom = asm.RBX // the same for the next chunk
-	gSkip     = asm.R9
+	gOrders    = asm.R15 // walks over the orders
+	gRoom      = asm.RSI // a chunk of rows in order
+	gNextRoom  = asm.RBX // the same for the next chunk
+	gSkip      = asm.R9
+	gNextPanel = asm.RCX // bytes from a panel to the next
 )
 
 // ones is the register with words of 1.
 func (t *tileGen) ones() asm.V { return t.product() + 1 }
 
 // pairs adds the products of a panel. gB is at its start. Rows of a chunk are put in order
-// while the one before is multiplied, which needs other parts of the processor.
+// while the one before is multiplied, which needs other parts of the processor. The next
+// panel is fetched into the second cache: 12 rows take a fifth longer without.
 func (t *tileGen) pairs() {
 	one := t.ones()
 	t.Op(asm.VPCMPEQD, one, one, one)
 	t.Op(asm.VPSRLW, one, one, asm.Imm(15))
+	t.Op(asm.MOV, gNextPanel, asm.Ptr(gArgs, gemmPanelB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gB, pairsChunks))
 	t.Op(asm.LEA, gOrders, asm.Ptr(gB, pairsOrders))
 	t.Op(asm.ADD, gB, asm.Ptr(gB, pairsStart))
@@ -96,6 +99,7 @@ func (t *tileGen) nextOrder() {
 	for g := range t.bases() {
 		t.Op(asm.ADD, gBases[g], gSkip)
 	}
+	t.Op(asm.PREFETCHT1, asm.Idx(gOrders, gNextPanel, 1, 0))
 	t.Op(asm.ADD, gOrders, asm.Imm(pairsOrder))
 	swap := gSkip
 	t.Op(asm.MOV, swap, gRoom)
@@ -103,15 +107,14 @@ func (t *tileGen) nextOrder() {
 	t.Op(asm.MOV, gNextRoom, swap)
 }
 
-// stepPairs is the step of GemmPairs.
+// stepPairs is the step of GemmPairs. B is loaded for each row: there are loads to spare,
+// and sums for a sixth row in its registers.
 func (t *tileGen) stepPairs(k int) {
-	for v := range t.tile.Vectors {
-		t.Op(asm.VMOVUPS, t.b(v), asm.Ptr(gB, k*PackedBytes+v*t.bytes))
-	}
+	t.Op(asm.PREFETCHT1, asm.Idx(gB, gNextPanel, 1, k*PackedBytes))
 	for r := range t.tile.Rows {
 		t.Op(t.broadcast, t.x(r), asm.Ptr(gRoom, r*PairsChunk+k*t.format.StepA()))
 		for v := range t.tile.Vectors {
-			t.Op(t.multiply, t.product(), t.x(r), t.b(v))
+			t.Op(t.multiply, t.product(), t.x(r), asm.Ptr(gB, k*PackedBytes+v*t.bytes))
 			t.Op(asm.VPMADDWD, t.product(), t.product(), t.ones())
 			t.Op(t.add, t.acc(r, v), t.acc(r, v), t.product())
 		}

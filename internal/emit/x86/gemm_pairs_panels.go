@@ -61,6 +61,15 @@ func pairStart(orders int) int {
 	return (pairsOrders + orders*pairsOrder + PackedBytes - 1) &^ (PackedBytes - 1)
 }
 
+// KeepColumns makes all but the first n columns 0.
+func (p *PairRows) KeepColumns(n int) {
+	for k := range p {
+		for half := range p[k] {
+			p[k][half] &= 1<<(8*max(0, min(8, n-8*half))) - 1
+		}
+	}
+}
+
 // PairHead writes the head of a panel, and returns its steps.
 func PairHead(panel []byte, orders []PairOrder) (steps []byte) {
 	start := pairStart(len(orders))
@@ -154,11 +163,8 @@ func (m *matching) find() bool {
 	return false
 }
 
-// Bytes of a word.
-const (
-	signs   = 0x80808080_80808080
-	halfOne = 0x40404040_40404040
-)
+// signs are those of the bytes of a word.
+const signs = 0x80808080_80808080
 
 // exact tells whether no column's sum of the weights of two values of k is beyond a byte.
 func (p *PairRows) exact(i, j uint8) bool {
@@ -173,7 +179,7 @@ func overflows(a, b uint64) uint64 {
 }
 
 // bySize sorts the values of k, those with the most large weights first: of two whose sum
-// is beyond a byte one is below -63 or above 63.
+// is beyond a byte one is below -64 or above 63.
 func (p *PairRows) bySize() (values [pairsHalf]uint8) {
 	var of [PackedCols + 1]uint32 // bits of the values by their count of large weights
 	for k := range pairsHalf {

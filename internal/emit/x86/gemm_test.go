@@ -84,7 +84,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			count[op]++
 			memory := []string{move, "vpandd", "vpslld", "prefetcht1", broadcast.String()}
 			if format == GemmPairs { // rows that are put in order
-				memory = append(memory, "vpshufb", "mov")
+				memory = append(memory, "vpshufb", "mov", multiply.String())
 			}
 			if strings.Contains(operands, "ptr") && !slices.Contains(memory, op) {
 				t.Errorf("%v %v %v: %s touches memory", isa, format, tile, l.Text)
@@ -111,7 +111,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			sums := PairsSteps * tile.Rows * tile.Vectors
 			want = map[string]int{
 				multiply.String(): sums, "vpmaddwd": sums, add.String(): sums, broadcast.String(): PairsSteps * tile.Rows,
-				move: PairsSteps*tile.Vectors + 2*tile.Rows, "vpshufb": tile.Rows, "add": 2 + bases, "mov": 4, "sub": 1, "jne": 1,
+				move: 2 * tile.Rows, "vpshufb": tile.Rows, "prefetcht1": PairsSteps + 1, "add": 2 + bases, "mov": 4, "sub": 1, "jne": 1,
 			}
 		}
 		if format == GemmWide {
@@ -199,7 +199,7 @@ func TestGemmTileRefused(t *testing.T) {
 	if _, err := emitGemmTile(AVX512, GemmWords, GemmTile{15, 2}, false, GemmPanels, false); err == nil {
 		t.Error("no error for a tile without room for words")
 	}
-	for isa, tile := range map[ISA]GemmTile{AVX512: {5, 2}, AVX2: {2, 3}} { // two vectors of 8 are a panel
+	for tile, isa := range map[GemmTile]ISA{{5, 2}: AVX512, {2, 3}: AVX2, {9, 1}: AVX2} { // two vectors of 8 are a panel, and rows are put in order one a step
 		if _, err := emitGemmTile(isa, GemmPairs, tile, false, GemmPanels, false); err == nil {
 			t.Errorf("no error for %v by pairs of %v", tile, isa)
 		}

@@ -61,7 +61,7 @@ func (t *tileGen) fits() bool {
 	if t.format.AMX() {
 		return t.ISA == asm.AVX512 && t.tile.fitsAMX(t.format)
 	}
-	if t.format == GemmPairs && (t.ISA != asm.AVX2 || t.tile.Vectors*t.format.Lanes(t.ISA) > PackedCols) {
+	if t.format == GemmPairs && (t.ISA != asm.AVX2 || t.tile.Vectors*t.format.Lanes(t.ISA) > PackedCols || t.tile.Rows > PairsSteps) {
 		return false
 	}
 	return t.tile.Rows >= 1 && t.tile.Vectors >= 1 && t.tile.Vectors <= 4 && t.free() >= 1 && t.tile.Rows <= rowsPerBase*len(gBases)
@@ -86,7 +86,7 @@ func (t *tileGen) lateMask() bool { return t.tail && t.ISA == asm.AVX2 && !t.for
 
 // free counts the registers for broadcast elements.
 func (t *tileGen) free() int {
-	n := t.registers - (t.tile.Rows+1)*t.tile.Vectors
+	n := t.registers - int(t.product())
 	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
 	}
@@ -94,8 +94,12 @@ func (t *tileGen) free() int {
 	return n
 }
 
-// product is the register for products that are still to be added.
+// product is the register for products that are still to be added, behind the sums and,
+// but for GemmPairs, B.
 func (t *tileGen) product() asm.V {
+	if t.format == GemmPairs {
+		return asm.V(t.tile.Rows * t.tile.Vectors)
+	}
 	return asm.V((t.tile.Rows + 1) * t.tile.Vectors)
 }
 
