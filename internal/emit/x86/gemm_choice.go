@@ -121,7 +121,7 @@ func GemmTiles(isa asm.ISA, f GemmFormat) []GemmTile {
 // cache meanwhile. It pays where B comes from beyond it: in one pass, which is
 // what tall tiles are for; where B is there already the others are as good. By AVX2 it
 // takes 5 % of a product of many rows in f64, and halves the time of four that are
-// multiplied by what lies in memory.
+// multiplied by what lies in memory. Kernels by pairs fetch in a way of their own.
 func (t GemmTile) fetches(isa asm.ISA, f GemmFormat) bool {
 	if isa == asm.AVX2 {
 		return f == GemmF64 && t.Rows < GemmTiles(isa, f)[0].Rows
