@@ -181,6 +181,15 @@ func TestGemmPairsColumns(t *testing.T) {
 	}
 }
 
+// Terms are filled up to whole chunks of 32, which are multiplied in 0.75 of the time.
+func TestGemmPairsWorth(t *testing.T) {
+	for terms, want := range map[int]bool{0: false, 1: false, 20: false, 21: true, 32: true, 33: false, 45: true, 64: true, 65: false, 384: true, 400: true} {
+		if got := worthPairs(terms); got != want {
+			t.Errorf("%d terms: %v, want %v", terms, got, want)
+		}
+	}
+}
+
 // weigh draws the right operand, by rows, anew: as that of models, such that one chunk in
 // seven needs two orders, or such that most do.
 func (t *gemmTest) weigh(rng *rand.Rand, kind string, size gemmSize) {
