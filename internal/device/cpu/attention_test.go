@@ -24,7 +24,6 @@ import (
 	"github.com/sinterml/sinter/internal/template"
 )
 
-
 // Every attribute, layout and length, on every instruction set, against the
 // referee.
 func TestAttentionForms(t *testing.T) { checkAttentions(t, 5, randomAttention) }
