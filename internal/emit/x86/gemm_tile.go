@@ -150,16 +150,15 @@ func (t *tileGen) kernel() {
 		t.amxOperands()
 		t.amxSteps()
 		t.amxFinish()
-	} else if t.format == GemmPairs {
-		t.start()
-		t.operands()
-		t.pairs()
-		t.finish()
 	} else {
 		t.start()
 		t.operands()
-		t.steps(gemmBlocks, GemmUnroll)
-		t.steps(gemmRest, 1)
+		if t.format == GemmPairs {
+			t.pairs()
+		} else {
+			t.steps(gemmBlocks, GemmUnroll)
+			t.steps(gemmRest, 1)
+		}
 		if t.format.TakesPart(t.ISA) {
 			t.part()
 		}
