@@ -108,6 +108,12 @@ var productDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmEdges", Needs: machineCode,
 	},
 	{
+		Name: "many-rows-fetch", File: "internal/emit/x86/gemm_choice.go",
+		Old:     "few := s.Rows <= fetchingPanels*",
+		New:     "few := s.Rows >= fetchingPanels-",
+		Package: "internal/device/cpu", Run: "TestGemmFetching", Needs: machineCode,
+	},
+	{
 		Name: "words-of-odd-bytes-first", File: "internal/emit/x86/gemm_widen.go",
 		Old:     "x, y, t := even, odd, turner{a, spare}",
 		New:     "x, y, t := odd, even, turner{a, spare}",
@@ -279,8 +285,8 @@ var productDefects = []Defect{
 	},
 	{
 		Name: "not-packed-past-the-caches", File: "internal/device/cpu/gemm_bind.go",
-		Old:     "if s.packedB != nil && k.storesPast(r, size) {",
-		New:     "if k.storesPast(r, size) {",
+		Old:     "s.packedB != nil && form != kind.form {",
+		New:     "form != kind.form {",
 		Package: "internal/device/cpu", Run: "TestGemmNotPastHere", Needs: avx512VNNI,
 	},
 	{

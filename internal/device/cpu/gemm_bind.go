@@ -51,8 +51,8 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		}
 	}
 	s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs
-	if s.packedB != nil && k.storesPast(r, size) {
-		kind.form = x86.GemmPast
+	if form := k.packedForm(r, kind, size); s.packedB != nil && form != kind.form {
+		kind.form = form
 		if err := s.cut(r, kind, size); err != nil {
 			return nil, err
 		}
@@ -74,6 +74,27 @@ func (k *gemmKernel) bind(r *binding) (jit.Step, error) {
 		}
 	}
 	return s, s.memory(r)
+}
+
+// packedForm is the form of tiles for a Y that is packed once.
+func (k *gemmKernel) packedForm(r *binding, kind tileKind, size gemmSize) x86.GemmForm {
+	switch {
+	case k.storesPast(r, size):
+		return x86.GemmPast
+	case k.fetchesNext(r.module.device, kind, size):
+		return x86.GemmFetching
+	}
+	return kind.form
+}
+
+// fetchesNext tells whether tiles fetch the next panel of a Y that is packed once.
+func (k *gemmKernel) fetchesNext(d *Device, kind tileKind, size gemmSize) bool {
+	return k.constY != nil && kind.form == x86.GemmPanels && d.core.FetchesNext(kind.isa, kind.format, k.shape(size))
+}
+
+// shape is the sizes of a product as those who choose tiles count them.
+func (k *gemmKernel) shape(size gemmSize) x86.GemmShape {
+	return x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, k.format.Group())}
 }
 
 // cut chooses the tile and cuts the product.
@@ -153,13 +174,13 @@ func (k *gemmKernel) tile(d *Device, kind tileKind, size gemmSize, common bool) 
 	if kind.isa == x86.AVX2 && (k.work.ConstY || k.work.SteadyY || common) || kind.form == x86.GemmPast {
 		return x86.GemmTiles(kind.isa, kind.format)[0]
 	}
-	return d.core.Tile(kind.isa, kind.format, x86.GemmShape{Rows: size.rows, Cols: size.cols, Steps: ceilDiv(size.k, k.format.Group())})
+	return d.core.Tile(kind.isa, kind.format, k.shape(size))
 }
 
 // makeTiles makes the tile kernels that runs may choose, so that a length that is
 // new to the program compiles nothing: few rows take other tiles than many.
 func (k *gemmKernel) makeTiles(d *Device) error {
-	const few = 64
+	const few, most = 64, 1 << 24
 	g := k.work
 	low, high := g.Rows.Bounds()
 	cols, fixedCols := g.Cols.Const()
@@ -180,6 +201,13 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 	if k.mayStorePast(d, gemmSize{1, int(high), int(wide), int(max(least, 1))}) {
 		past := tileKind{k.tiles.isa, k.tiles.format, x86.GemmPast}
 		if _, err := past.set(k.tile(d, past, gemmSize{}, false)); err != nil {
+			return err
+		}
+	}
+	_, deep := g.K.Bounds()
+	if largest := (gemmSize{1, int(low), int(min(wide, most)), int(min(deep, most))}); k.fetchesNext(d, k.tiles, largest) {
+		fetching := tileKind{k.tiles.isa, k.tiles.format, x86.GemmFetching}
+		if _, err := fetching.set(k.tile(d, fetching, largest, false)); err != nil {
 			return err
 		}
 	}

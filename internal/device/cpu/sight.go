@@ -65,6 +65,8 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 		kind.format = x86.GemmPairs
 	case k.mayStorePast(s.c.device, size):
 		kind.form = x86.GemmPast
+	case k.fetchesNext(s.c.device, kind, size):
+		kind.form = x86.GemmFetching
 	}
 	tile := k.tile(s.c.device, kind, size, s.common[n])
 	set, err := kind.set(tile)

@@ -146,7 +146,8 @@ func (t *tileGen) fetchNext() {
 	if !t.fetchB {
 		return
 	}
-	for v := range t.tile.Vectors {
+	const line = 64
+	for v := 0; v < t.tile.Vectors; v += line / t.bytes { // by AVX2 two are a line
 		t.Op(asm.PREFETCHT1, vectorAt(gNextB, v))
 	}
 	t.Op(asm.ADD, gNextB, gLDB)

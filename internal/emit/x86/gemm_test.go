@@ -121,7 +121,7 @@ func TestGemmInnerLoop(t *testing.T) {
 			delete(want, move)
 		}
 		if tile.fetches(isa, format) {
-			want["prefetcht1"] = GemmUnroll * tile.Vectors
+			want["prefetcht1"] = GemmUnroll * tile.Vectors * format.Lanes(isa) / format.PackedCols() // lines
 			want["add"] += GemmUnroll
 		}
 		if isa == AVX2 && format.Plain() { // a line of a row for each base of A
@@ -204,6 +204,11 @@ func TestGemmTileRefused(t *testing.T) {
 			t.Errorf("no error for %v by pairs of %v", tile, isa)
 		}
 	}
+	for format, isa := range map[GemmFormat]ISA{GemmF32: AVX512, GemmF64: AVX2, GemmPairs: AVX2} {
+		if _, err := emitGemmTile(isa, format, GemmTile{2, 2}, false, GemmFetching, false); err == nil {
+			t.Errorf("no error for %v of %v that fetches", format, isa)
+		}
+	}
 	for format, form := range map[GemmFormat]GemmForm{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
 		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, form, false); err == nil {
 			t.Errorf("no error for %v by columns %d", format, form)
@@ -231,9 +236,10 @@ func TestGemmTiles(t *testing.T) {
 				tiles = append(tiles, GemmTile{2, 4})
 			}
 			for _, tile := range tiles {
-				for _, form := range []GemmForm{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces, GemmPast} {
+				for _, form := range []GemmForm{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces, GemmPast, GemmFetching} {
 					switch {
 					case form == GemmPast && (isa != AVX512 || format != GemmBytes && format != GemmF32),
+						form == GemmFetching && (isa != AVX2 || format != GemmF32),
 						form == GemmColumns && format != GemmF32 && format != GemmBF16,
 						(form == GemmFarColumns || form == GemmPlaces) && format != GemmF32:
 						continue

@@ -28,7 +28,7 @@ type tileGen struct {
 // emitGemmTile emits the kernel that GemmArgs describes.
 func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, form GemmForm, fetchB bool) (*asm.Asm, error) {
 	t := newTileGen(isa, format, tile, tail)
-	t.form, t.fetchB = form, fetchB && form != GemmPlaces && form != GemmPast
+	t.form, t.fetchB = form, fetchB && form != GemmPlaces && form != GemmPast || form == GemmFetching
 	t.broadcast, t.multiply, t.add = format.ops()
 	t.move, t.maskMove = format.moves()
 	t.bytes = t.Length().Bytes()
@@ -43,6 +43,9 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, form
 	}
 	if form == GemmPast && (isa != asm.AVX512 || format != GemmBytes && format != GemmF32) { // AVX2's vectors are half lines
 		return nil, fmt.Errorf("gemm tile of %v stores in the caches alone with %v", format, isa)
+	}
+	if form == GemmFetching && (isa != asm.AVX2 || format != GemmF32) {
+		return nil, fmt.Errorf("gemm tile of %v fetches by its shape alone with %v", format, isa)
 	}
 	t.kernel()
 	return t.Asm, nil
