@@ -165,7 +165,7 @@ func (s *gemmStep) rest() {
 
 // tile is the tile for a product. Parts are as wide as the tile for what cannot be
 // split, by which they find the columns of that. What is packed once lies in the order in
-// which it is read: with AVX2 the processor fetches that ahead by itself. Results past the
+// which it is read: with AVX2 the processor fetches that ahead, or GemmFetching. Results past the
 // caches go in lines side by side.
 func (k *gemmKernel) tile(d *Device, kind tileKind, size gemmSize, common bool) x86.GemmTile {
 	if t := d.forced; t != (x86.GemmTile{}) && t.Fits(kind.isa, kind.format) && (!kind.format.Splits() || t.Vectors == oddTile(kind.format).Vectors) {
