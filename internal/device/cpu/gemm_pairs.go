@@ -45,7 +45,7 @@ func (p *gemmPlan) pairsLen() int {
 	return p.kBlocks * p.panels * x86.PairPanelBytes(p.kStart(1)/x86.PairsSteps)
 }
 
-// pairCode is what puts them into pairs.
+// pairRows and pairSteps are the code that puts them into pairs.
 var (
 	pairRows  = codeOf(x86.EmitPairRows)
 	pairSteps = codeOf(x86.EmitPairSteps)

@@ -133,8 +133,8 @@ type matching struct {
 	tries  int // that are left
 }
 
-// matchTries is how many pairs are tried for half a chunk: of a model's weights no more are
-// found with thrice as many, and a twentieth less with a third.
+// matchTries is how many pairs are tried for half a chunk: with more, hardly any more of a
+// model's weights find an order.
 const matchTries = 300
 
 // find pairs the first value that is left, and then the others.

@@ -93,8 +93,7 @@ func (t *tileGen) free() int {
 	if t.tail && t.ISA == asm.AVX2 && !t.lateMask() {
 		n-- // mask
 	}
-	n -= t.format.spare()
-	return n
+	return n - t.format.spare()
 }
 
 // product is the register for products that are still to be added, behind the sums and,
