@@ -81,7 +81,7 @@ func (d *Defect) native(has *cpuid.Features) bool {
 
 // Defects are all there are.
 func Defects() []Defect {
-	return slices.Concat(rewriteDefects, scheduleDefects, loopDefects, emitDefects, wideDefects, neonDefects, productDefects, linearDefects, pairDefects, amxDefects, attentionDefects, unitDefects, groupDefects, packDefects, epilogueDefects, gradientDefects, gradientTileDefects, runDefects, launchDefects, profileDefects, checkDefects, modelDefects, edgeDefects)
+	return slices.Concat(rewriteDefects, scheduleDefects, loopDefects, emitDefects, wideDefects, neonDefects, productDefects, productMemoryDefects, linearDefects, pairDefects, amxDefects, attentionDefects, unitDefects, groupDefects, packDefects, epilogueDefects, gradientDefects, gradientTileDefects, runDefects, launchDefects, profileDefects, checkDefects, modelDefects, edgeDefects)
 }
 
 // Plant makes the defect in the text of its file.

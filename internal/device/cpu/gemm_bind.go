@@ -234,7 +234,7 @@ func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
 	cut := cutOf(s.tiles.Format)
 	cut.dear = s.places != nil && !s.tiles.byPlaces()
 	cut.whole = !cut.parts && (s.finish() == nil || s.handsOver())
-	cut.past = s.tiles.past()
+	cut.past, cut.fetch = s.tiles.past(), s.tiles.fetching()
 	return planGemm(size, cut, s.tiles.lanes, s.tiles.Tile, workers, ownB)
 }
 

@@ -8,38 +8,85 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86"
 )
 
+// fetchingDevice is one with AVX2, of whose second cache 32 kB may be B.
+func fetchingDevice(tb testing.TB) *Device {
+	for _, d := range machines(tb) {
+		if d.isa == AVX2 {
+			d.core.L2 = 64 << 10
+			return d
+		}
+	}
+	tb.Skip("needs AVX2")
+	return nil
+}
+
 // With AVX2 few rows of f32 fetch panels of weights that the second cache does not hold,
 // and give the same bits.
 func TestGemmFetching(t *testing.T) {
-	rng := rand.New(rand.NewPCG(71, 72))
-	for _, d := range machines(t) {
-		if d.isa != AVX2 {
-			continue
+	rng, d := rand.New(rand.NewPCG(71, 72)), fetchingDevice(t)
+	for _, c := range []struct {
+		rows, cols, k int
+		variable      bool
+		want          x86.GemmForm
+	}{
+		{12, 90, 100, false, x86.GemmFetching},
+		{1, 33, 1100, false, x86.GemmFetching},  // three blocks of k
+		{13, 200, 600, false, x86.GemmFetching}, // row panels of two heights, two blocks of k, several of columns
+		{72, 97, 90, false, x86.GemmFetching},
+		{73, 97, 90, false, x86.GemmPanels},
+		{12, 80, 100, false, x86.GemmPanels},
+		{12, 90, 100, true, x86.GemmPanels},
+	} {
+		test := gemmCase{size: gemmSize{1, c.rows, c.cols, c.k}, x: "plain", y: "plain", out: "bias", const_: !c.variable, ints: true}.build(rng)
+		want := test.reference(t)
+		k := test.compile(t, d)
+		for workers := 1; workers <= 2; workers++ {
+			step, _, done := test.bindGuarded(t, d, k, workers, false)
+			if got := step.(*gemmStep).tiles.Form; got != c.want {
+				t.Errorf("%+v: tiles of form %d", c, got)
+			}
+			done()
+			test.check(t, fmt.Sprintf("%+v, %d workers", c, workers), test.run(t, d, k, workers, false), want)
 		}
-		d.core.L2 = 64 << 10 // of which 32 kB may be B
-		for _, c := range []struct {
-			rows, cols, k int
-			variable      bool
-			want          x86.GemmForm
-		}{
-			{12, 90, 100, false, x86.GemmFetching},
-			{1, 33, 1100, false, x86.GemmFetching}, // three blocks of k
-			{24, 97, 90, false, x86.GemmFetching},
-			{25, 97, 90, false, x86.GemmPanels},
-			{12, 80, 100, false, x86.GemmPanels},
-			{12, 90, 100, true, x86.GemmPanels},
-		} {
-			test := gemmCase{size: gemmSize{1, c.rows, c.cols, c.k}, x: "plain", y: "plain", out: "bias", const_: !c.variable, ints: true}.build(rng)
-			want := test.reference(t)
-			k := test.compile(t, d)
-			for workers := 1; workers <= 2; workers++ {
-				step, _, done := test.bindGuarded(t, d, k, workers, false)
-				if got := step.(*gemmStep).tiles.Form; got != c.want {
-					t.Errorf("%+v: tiles of form %d", c, got)
+	}
+}
+
+// Row panels that share blocks of B have the next one fetched together, over all of it; a
+// single one the next panel, from blocks as wide as others.
+func TestGemmFetchedBlocks(t *testing.T) {
+	d := fetchingDevice(t)
+	for _, c := range []struct{ rows, panels int }{{12, 2}, {13, 2}, {7, 2}, {6, 11}, {1, 11}} {
+		size := gemmSize{1, c.rows, 333, 1100}
+		test := gemmCase{size: size, x: "plain", y: "plain", out: "plain", const_: true}.build(rand.New(rand.NewPCG(73, 74)))
+		step, _, done := test.bindGuarded(t, d, test.compile(t, d), 1, false)
+		s := step.(*gemmStep)
+		if s.blockPanels != c.panels {
+			t.Errorf("%v: blocks of %d panels, want %d", size, s.blockPanels, c.panels)
+		}
+		w, all := &s.workers[0], s.area(0)
+		var starts, fetched, steps []uintptr
+		for col := all.col0; col < all.col1; col += s.blockPanels {
+			for kb := range s.kBlocks {
+				b := area{0, 1, all.row0, all.row1, col, min(col+s.blockPanels, all.col1)}
+				panels, err := s.placeB(w, all, b, nil, kb)
+				if err != nil {
+					t.Fatal(err)
 				}
-				done()
-				test.check(t, fmt.Sprintf("%+v, %d workers", c, workers), test.run(t, d, k, workers, false), want)
+				s.placeFetch(w, all, b, panels, kb)
+				starts, fetched, steps = append(starts, uintptr(panels)), append(fetched, w.args.Fetch), append(steps, w.args.FetchStep)
+				if c.panels > 2 && w.args.Fetch != uintptr(panels)+w.args.PanelB {
+					t.Errorf("%v: panels from %d on fetch what is %d bytes away", size, col, w.args.Fetch-uintptr(panels))
+				}
 			}
 		}
+		for i, last := 0, len(starts)-1; c.panels == 2 && i <= last; i++ {
+			if i == last && steps[i] == 0 && fetched[i] == starts[i] {
+				continue // there is no other
+			}
+			if i == last || fetched[i] != starts[i+1] || int(steps[i]) != ceilDiv(64, s.rowPanels) {
+				t.Errorf("%v: block %d of %d fetches by %d what is %d bytes away", size, i, last+1, steps[i], fetched[i]-starts[i])
+			}
+		}
+		done()
 	}
 }

@@ -47,6 +47,7 @@ type kCut struct {
 	parts bool // operands are split
 	dear  bool // B is packed number by number, so hardly ever twice
 	past  bool // results are stored past the caches
+	fetch bool // while a block of B is multiplied, the next one is fetched
 }
 
 // Blocks of products by AMX and of those in thirds are so short that the rows of a
@@ -94,6 +95,7 @@ const (
 	maxBlock    = 16        // panels, so that a row panel of results stays in the first cache
 	wholePanels = 128       // the same where it need not: more take a call of the tile kernels too long
 	pastBBytes  = 16 << 10  // of B where results go past the caches, half of a first cache of 32 KB
+	fetchBBytes = 64 << 10  // of B where row panels fetch the next block together: it is there for all of them, and calls are few
 	partialRows = 256       // rows whose unfinished sums are kept aside
 
 	minTaskWork = 1_500_000 // steps of results, about 25 microseconds
@@ -122,8 +124,11 @@ func planGemm(s gemmSize, cut kCut, lanes int, tile x86.GemmTile, workers int, o
 		p.wide = wholePanels // in long rows, which memory takes faster
 	}
 	bytes := bBlockBytes
-	if p.past {
+	switch {
+	case p.past:
 		bytes = pastBBytes
+	case p.fetch && p.rowPanels > 1:
+		bytes = fetchBBytes
 	}
 	most := min(p.panels, p.wide, max(1, bytes/(p.word*p.width*max(1, min(p.steps, p.kCut.block)))))
 	p.blockPanels = ceilDiv(p.panels, ceilDiv(p.panels, most)) // as even as can be

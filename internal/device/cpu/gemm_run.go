@@ -122,6 +122,9 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		w.args.Continue = uintptr(kb)
 		last := kb == s.kBlocks-1
 		s.placeFinish(w, b.batch0, last)
+		if s.tiles.fetching() {
+			s.placeFetch(w, t, b, panels, kb)
+		}
 		for i, n := b.row0, 0; i < b.row1; i += n {
 			r0, r1 := s.row(i), s.row(i+1)
 			n = s.together(i, b, k1-k0)
@@ -166,6 +169,26 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 		return s.apartLater(w, b, at)
 	}
 	return nil
+}
+
+// placeFetch has tiles fetch what follows a block of B: one row panel the next panel, several
+// the next block, a part each.
+func (s *gemmStep) placeFetch(w *gemmWorker, t, b area, panels unsafe.Pointer, kb int) {
+	const line = 64
+	g, rows := &w.args, b.row1-b.row0
+	here, next := s.packed(kb, b.col0*s.width), 0
+	switch {
+	case rows == 1:
+		next = here + int(g.PanelB)
+	case kb+1 < s.kBlocks:
+		next = s.packed(kb+1, b.col0*s.width)
+	case b.col1 < t.col1:
+		next = s.packed(0, b.col1*s.width)
+	default: // none of this task's
+		g.Fetch, g.FetchStep = uintptr(panels), 0
+		return
+	}
+	g.Fetch, g.FetchStep = uintptr(panels)+uintptr(next-here), uintptr(ceilDiv(line, rows))
 }
 
 // setK says which steps of k follow.

@@ -120,6 +120,9 @@ func (t *tileSet) byPlaces() bool { return t.Form == x86.GemmPlaces }
 // past tells that results are stored past the caches.
 func (t *tileSet) past() bool { return t.Form == x86.GemmPast }
 
+// fetching tells that B is fetched panel by panel.
+func (t *tileSet) fetching() bool { return t.Form == x86.GemmFetching }
+
 // width is the columns of a whole panel.
 func (t *tileSet) width() int { return t.Tile.Vectors * t.lanes }
 

@@ -24,7 +24,7 @@ const (
 	GemmFarColumns                 // the same of f32 and f64 that lie far apart, in memory
 	GemmPlaces                     // of f32: vectors of B where tables say
 	GemmPast                       // as GemmPanels; results are stored past the caches
-	GemmFetching                   // as GemmPanels, of f32 by AVX2; the next panel of B is fetched into the second cache
+	GemmFetching                   // as GemmPanels, of f32 by AVX2; B is fetched into the second cache, see Fetch
 )
 
 // Columns tells that A is read by columns.
@@ -48,6 +48,9 @@ func (f GemmForm) Columns() bool { return f == GemmColumns || f == GemmFarColumn
 // 8*Vectors. The same is done for RowPanels times Rows rows below each
 // other. A kernel past the caches stores whole vectors so, for which C and LDC are
 // multiples of 64 (with AVX-512), and those that it masks as others do.
+//
+// A fetching kernel fetches in each step the line at Fetch, and goes on there by FetchStep:
+// what is multiplied next, at the pace at which it will be wanted.
 //
 // Where Part is not 0, one more step follows, of which rows of A hold only the
 // bytes with a bit in Part: no others are read, and they count as 0. Only
@@ -89,6 +92,7 @@ type GemmArgs struct {
 	Bias                 uintptr        // an address, as 0 stands for none
 	RowBias, LDRowBias   uintptr        // the same, and bytes
 	AddBeside, ReLU      uintptr
+	Fetch, FetchStep     uintptr // of GemmFetching: an address, and bytes; Fetch goes on from call to call
 	Scale                float32
 	Mask                 [8]uint32 // AVX-512: bits of the first word; AVX2: all ones for a lane that counts
 	Finish               GemmFinish
@@ -135,9 +139,11 @@ const (
 	gemmLDBias   = 224 // LDRowBias
 	gemmAdd      = 232 // AddBeside
 	gemmReLU     = 240
-	gemmScale    = 248
-	gemmMask     = 252
-	gemmFinish   = 288
+	gemmFetch    = 248
+	gemmFetches  = 256 // FetchStep
+	gemmScale    = 264
+	gemmMask     = 268
+	gemmFinish   = 304
 
 	gemmNextB      = gemmFinish + finishSize
 	gemmNextC      = gemmNextB + 8

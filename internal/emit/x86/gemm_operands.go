@@ -6,19 +6,20 @@ import "github.com/sinterml/sinter/internal/emit/x86/asm"
 
 // Registers of a tile kernel.
 const (
-	gArgs     = asm.RDI
-	gB        = asm.RDX
-	gLDA      = asm.R8
-	gLDB      = asm.R9
-	gVectorB  = asm.RBX
-	gVectorB3 = asm.RSI // three times gVectorB
-	gRows     = asm.R9  // walks over the table of distances
-	gAt       = asm.RDX // one of them
-	gCount    = asm.RAX
-	gRow      = asm.R15 // walks over C, Ahead and Beside
-	gNextB    = asm.R15 // walks over the next panel of B while sums are made
-	gPitch    = asm.RCX // from row to row of these
-	gNextRows = asm.RCX // from rows of A to those that are fetched meanwhile
+	gArgs      = asm.RDI
+	gB         = asm.RDX
+	gLDA       = asm.R8
+	gLDB       = asm.R9
+	gVectorB   = asm.RBX
+	gVectorB3  = asm.RSI // three times gVectorB
+	gRows      = asm.R9  // walks over the table of distances
+	gAt        = asm.RDX // one of them
+	gCount     = asm.RAX
+	gRow       = asm.R15 // walks over C, Ahead and Beside
+	gNextB     = asm.R15 // walks over the next panel of B while sums are made
+	gPitch     = asm.RCX // from row to row of these
+	gFetchStep = asm.RSI // of GemmFetching, whose tiles have no fourth vector
+	gNextRows  = asm.RCX // from rows of A to those that are fetched meanwhile
 )
 
 // gPlaces are the addresses of vectors in a kernel by places.
@@ -55,7 +56,11 @@ func (t *tileGen) operands() {
 	t.Op(asm.MOV, gB, asm.Ptr(gArgs, gemmNextB))
 	t.Op(asm.MOV, gCount, asm.Ptr(gArgs, gemmPanelB))
 	t.Op(asm.ADD, asm.Ptr(gArgs, gemmNextB), gCount)
-	if t.fetchB {
+	switch {
+	case t.form == GemmFetching:
+		t.Op(asm.MOV, gNextB, asm.Ptr(gArgs, gemmFetch))
+		t.Op(asm.MOV, gFetchStep, asm.Ptr(gArgs, gemmFetches))
+	case t.fetchB:
 		t.Op(asm.MOV, gNextB, asm.Ptr(gArgs, gemmNextB))
 	}
 	if t.form == GemmPlaces {
@@ -144,6 +149,11 @@ func vectorAt(panel asm.R, v int) asm.M {
 // this one, into the second cache: into the first it would come too early.
 func (t *tileGen) fetchNext() {
 	if !t.fetchB {
+		return
+	}
+	if t.form == GemmFetching {
+		t.Op(asm.PREFETCHT1, asm.Ptr(gNextB, 0))
+		t.Op(asm.ADD, gNextB, gFetchStep)
 		return
 	}
 	const line = 64

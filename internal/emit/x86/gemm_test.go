@@ -24,7 +24,7 @@ func TestGemmArgs(t *testing.T) {
 		"Panels": {unsafe.Offsetof(g.Panels), gemmPanels}, "Blocks": {unsafe.Offsetof(g.Blocks), gemmBlocks}, "Rest": {unsafe.Offsetof(g.Rest), gemmRest},
 		"Continue": {unsafe.Offsetof(g.Continue), gemmContinue}, "Ahead": {unsafe.Offsetof(g.Ahead), gemmAhead},
 		"LDAhead": {unsafe.Offsetof(g.LDAhead), gemmLDAhead}, "Beside": {unsafe.Offsetof(g.Beside), gemmBeside}, "LDBeside": {unsafe.Offsetof(g.LDBeside), gemmLDBeside}, "Room": {unsafe.Offsetof(g.Room), gemmRoom}, "NextA": {unsafe.Offsetof(g.NextA), gemmNextA}, "LDNextA": {unsafe.Offsetof(g.LDNextA), gemmLDNextA}, "StepNextA": {unsafe.Offsetof(g.StepNextA), gemmStepA}, "StepsA": {unsafe.Offsetof(g.StepsA), gemmStepsA},
-		"rowsNextA": {unsafe.Offsetof(g.rowsNextA), gemmDownNextA}, "fetchA": {unsafe.Offsetof(g.fetchA), gemmFetchA}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
+		"rowsNextA": {unsafe.Offsetof(g.rowsNextA), gemmDownNextA}, "fetchA": {unsafe.Offsetof(g.fetchA), gemmFetchA}, "Fetch": {unsafe.Offsetof(g.Fetch), gemmFetch}, "FetchStep": {unsafe.Offsetof(g.FetchStep), gemmFetches}, "Part": {unsafe.Offsetof(g.Part), gemmPart}, "Mask": {unsafe.Offsetof(g.Mask), gemmMask},
 		"Bias": {unsafe.Offsetof(g.Bias), gemmBias}, "AddBeside": {unsafe.Offsetof(g.AddBeside), gemmAdd}, "Scale": {unsafe.Offsetof(g.Scale), gemmScale}, "nextBias": {unsafe.Offsetof(g.nextBias), gemmNextBias},
 		"RowBias": {unsafe.Offsetof(g.RowBias), gemmRowBias}, "LDRowBias": {unsafe.Offsetof(g.LDRowBias), gemmLDBias}, "ReLU": {unsafe.Offsetof(g.ReLU), gemmReLU}, "rowsBias": {unsafe.Offsetof(g.rowsBias), gemmDownBias},
 		"RowPanels": {unsafe.Offsetof(g.RowPanels), gemmRows}, "Follow": {unsafe.Offsetof(g.Follow), gemmFollow}, "StepC": {unsafe.Offsetof(g.StepC), gemmStepC}, "RowsC": {unsafe.Offsetof(g.RowsC), gemmRowsC},
@@ -209,6 +209,9 @@ func TestGemmTileRefused(t *testing.T) {
 			t.Errorf("no error for %v of %v that fetches", format, isa)
 		}
 	}
+	if _, err := emitGemmTile(AVX2, GemmF32, GemmTile{2, 4}, false, GemmFetching, false); err == nil {
+		t.Error("no error for a tile that fetches and has no register for that")
+	}
 	for format, form := range map[GemmFormat]GemmForm{GemmBytes: GemmColumns, GemmBF16: GemmFarColumns} {
 		if _, err := emitGemmTile(AVX512, format, GemmTile{6, 4}, false, form, false); err == nil {
 			t.Errorf("no error for %v by columns %d", format, form)
@@ -239,7 +242,7 @@ func TestGemmTiles(t *testing.T) {
 				for _, form := range []GemmForm{GemmPanels, GemmColumns, GemmFarColumns, GemmPlaces, GemmPast, GemmFetching} {
 					switch {
 					case form == GemmPast && (isa != AVX512 || format != GemmBytes && format != GemmF32),
-						form == GemmFetching && (isa != AVX2 || format != GemmF32),
+						form == GemmFetching && (isa != AVX2 || format != GemmF32 || tile.Vectors > 3),
 						form == GemmColumns && format != GemmF32 && format != GemmBF16,
 						(form == GemmFarColumns || form == GemmPlaces) && format != GemmF32:
 						continue

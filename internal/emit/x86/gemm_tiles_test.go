@@ -243,8 +243,12 @@ func (r *tileRun) call(t *testing.T, entry uintptr) {
 
 func (r *tileRun) callInto(t *testing.T, entry uintptr, results []byte) {
 	t.Helper()
+	r.args.Fetch, r.args.FetchStep = uintptr(r.args.C), 24
 	if err := jit.Protect(func() error { jit.Call(entry, unsafe.Pointer(&r.args)); return nil }); err != nil {
 		t.Fatalf("%s: %v", r.name, err)
+	}
+	if want := uintptr(r.args.C) + uintptr(24*r.k*r.panels*r.rowPanels); r.Form == GemmFetching && r.args.Fetch != want {
+		t.Errorf("%s: %d bytes are fetched, want %d", r.name, r.args.Fetch-uintptr(r.args.C), want-uintptr(r.args.C))
 	}
 	nan := func(v uint32) bool { return r.Format.Linear() && v&^(1<<31) > 0x7F800000 }
 	for i, want := range r.want {
