@@ -320,13 +320,13 @@ var productDefects = []Defect{
 	}
 `,
 		New:     "",
-		Package: "internal/device/cpu", Run: "TestGemmForms|TestWideProduct", Needs: avx512BF16,
+		Package: "internal/device/cpu", Run: "TestGemmForms|TestWideProduct", Needs: machineCode,
 	},
 	{
 		Name: "widened-in-each-run-though-weights", File: "internal/device/cpu/gemm_tiles.go",
 		Old:     "case g.ConstY && !g.TurnedX():",
 		New:     "case !g.ConstY && !g.TurnedX():",
-		Package: "internal/device/cpu", Run: "TestWideProducts", Needs: avx512BF16,
+		Package: "internal/device/cpu", Run: "TestWideProducts", Needs: machineCode,
 	},
 	{
 		Name: "more-memory-kept-than-was-in-use", File: "internal/jit/memory.go",

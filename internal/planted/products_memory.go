@@ -117,4 +117,34 @@ var productMemoryDefects = []Defect{
 		New:     "",
 		Package: "internal/emit/x86", Run: "TestGemmStoresPast", Needs: machineCode,
 	},
+	{
+		Name: "kept-rows-of-the-last-block-of-k", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "((panel-t.row0)*s.kBlocks+kb)*s.keptRows()",
+		New:     "(panel-t.row0)*s.kBlocks*s.keptRows()",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "kept-rows-packed-by-the-first-task", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "if b.col0 > t.col0 {",
+		New:     "if b.col0 > 0 {",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "kept-rows-of-the-first-matrix", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "if b.col0 > t.col0 {",
+		New:     "if b.col0 > t.col0 || b.batch0 > t.batch0 {",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "as-many-rows-kept-as-there-are", File: "internal/device/cpu/gemm_bind.go",
+		Old:     "<= maxKept",
+		New:     "<= 2*maxKept",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "factor-of-what-lies-beside-in-the-mask", File: "internal/emit/x86/gemm_linear.go",
+		Old:     "scale := t.product()",
+		New:     "scale := t.x(0)",
+		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
+	},
 }

@@ -89,7 +89,8 @@ func (k *gemmKernel) packedForm(r *binding, kind tileKind, size gemmSize) x86.Ge
 
 // fetchesNext tells whether tiles fetch the next panel of a Y that is packed once.
 func (k *gemmKernel) fetchesNext(d *Device, kind tileKind, size gemmSize) bool {
-	return k.constY != nil && kind.form == x86.GemmPanels && d.core.FetchesNext(kind.isa, kind.format, k.shape(size))
+	kept := k.packX == nil || size.rows*size.k*kind.format.StepA()/kind.format.Group() <= maxKept
+	return k.constY != nil && kept && kind.form == x86.GemmPanels && d.core.FetchesNext(kind.isa, kind.format, k.shape(size))
 }
 
 // shape is the sizes of a product as those who choose tiles count them.

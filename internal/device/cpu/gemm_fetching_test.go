@@ -90,3 +90,34 @@ func TestGemmFetchedBlocks(t *testing.T) {
 		done()
 	}
 }
+
+// Rows that are packed for a block of columns stay for the others of a task, unless they are
+// many, and are packed anew for the next matrix.
+func TestGemmKeptRows(t *testing.T) {
+	rng, d := rand.New(rand.NewPCG(75, 76)), fetchingDevice(t)
+	for _, c := range []struct {
+		gemmCase
+		want x86.GemmForm
+	}{
+		{gemmCase{size: gemmSize{1, 13, 333, 1100}, dtype: "bf16", x: "plain"}, x86.GemmFetching}, // two blocks of k, eleven of columns
+		{gemmCase{size: gemmSize{3, 20, 200, 1301}, dtype: "bf16", x: "relu", y: "shared"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{2, 14, 170, 1025}, x: "relu"}, x86.GemmFetching}, // a block of one k
+		{gemmCase{size: gemmSize{1, 3, 100, 700}, dtype: "bf16", x: "step"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{1, 64, 100, 1024}, dtype: "bf16", x: "plain"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{1, 64, 100, 1025}, dtype: "bf16", x: "plain"}, x86.GemmPanels},
+		{gemmCase{size: gemmSize{1, 64, 100, 1025}, x: "plain"}, x86.GemmFetching}, // rows in place
+	} {
+		c.const_, c.ints = true, true
+		test := c.orPlain().build(rng)
+		want := test.reference(t)
+		k := test.compile(t, d)
+		for workers := 1; workers <= 3; workers++ {
+			step, _, done := test.bindGuarded(t, d, k, workers, false)
+			if got := step.(*gemmStep).tiles.Form; got != c.want {
+				t.Errorf("%v: tiles of form %d", c, got)
+			}
+			done()
+			test.check(t, fmt.Sprintf("%v, %d workers", c, workers), test.run(t, d, k, workers, false), want)
+		}
+	}
+}

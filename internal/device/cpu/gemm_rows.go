@@ -68,6 +68,27 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 	return nil
 }
 
+// keepsRows tells that packed rows stay for all columns of a task: where blocks of these are
+// small, to pack them for each would take longer than to multiply them.
+func (s *gemmStep) keepsRows() bool { return s.tiles.fetching() && s.kernel.packX != nil }
+
+// keptRows is the bytes of a row panel that stays, in a block of k, and maxKept those of all
+// rows that may: the second cache holds them beside B.
+func (s *gemmStep) keptRows() int { return s.word * s.tiles.Tile.Rows * s.strideA }
+
+const maxKept = 256 << 10
+
+// placeKept is placeA for a row panel in a block of k that stays.
+func (s *gemmStep) placeKept(w *gemmWorker, t, b area, panel, kb int) error {
+	to := unsafe.Add(w.a, ((panel-t.row0)*s.kBlocks+kb)*s.keptRows())
+	w.args.A, w.args.LDA = to, uintptr(s.word*s.strideA)
+	if b.col0 > t.col0 {
+		return nil
+	}
+	first, end := s.values(s.kStart(kb), s.kStart(kb+1))
+	return s.packRows(w.packX, to, b.batch0, s.row(panel), s.row(panel+1), first, end)
+}
+
 // widen does what widenBytes does with as many bytes of each row as it returns.
 func (s *gemmStep) widen(to, from unsafe.Pointer, pitch, rows, bytes int) int {
 	blocks := bytes / x86.WidenBlock

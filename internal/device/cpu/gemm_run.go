@@ -135,6 +135,8 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 				if s.packedB != nil && b.row1-b.row0 == 1 {
 					w.args.FetchParts(s.tiles.Format, uintptr(panels)) // no row panel follows here, and they are far away if B is read but once
 				}
+			} else if s.keepsRows() {
+				err = s.placeKept(w, t, b, i, kb)
 			} else {
 				err = s.placeA(w, at.x, b.batch0, r0, s.row(i+n), k0, k1)
 			}

@@ -66,9 +66,8 @@ func tileFormat(f template.Format, isa x86.ISA, has *cpuid.Features) (template.F
 }
 
 // productFormat is the same for operands of a product. Lanes of f64 hold nothing else.
-// Where the instruction for
-// bf16 is slow, weights stay short in memory and are widened in registers; what
-// is packed in each run, for itself or by columns, is widened there.
+// Where there is no instruction for bf16, or a slow one, weights stay short in memory and are
+// widened in registers; what is packed in each run, for itself or by columns, is widened there.
 func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmFormat) {
 	if g.DType == ir.F64 {
 		return template.Single, x86.GemmF64
@@ -77,11 +76,12 @@ func (d *Device) productFormat(g *template.Gemm) (template.Format, x86.GemmForma
 	if parts, ok := d.splitFormat(g); ok && kernels == x86.GemmF32 {
 		return f, parts
 	}
+	widened := g.Format() == template.BF16 && (kernels == x86.GemmF32 || kernels == x86.GemmBF16 && d.widens)
 	switch {
-	case kernels != x86.GemmBF16 || !d.widens:
+	case !widened:
 		return f, kernels
 	case g.ConstY && !g.TurnedX():
-		return f, x86.GemmWide
+		return template.BF16, x86.GemmWide
 	}
 	return template.Single, x86.GemmF32
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/sinterml/sinter/internal/emit/x86"
 )
 
-// Where the instruction for bf16 is slow weights are widened in registers, and
-// what is no weight when it is packed.
+// Where the instruction for bf16 is slow, or there is none, weights are widened in registers,
+// and what is no weight when it is packed.
 func TestWideProducts(t *testing.T) {
 	all := withSlow(t)
 	for _, d := range all {
-		if !d.widens || d.isa != AVX512 {
+		if d.isa != AVX2 && (d.isa != AVX512 || d.has.AVX512BF16 && !d.widens) {
 			continue
 		}
 		for _, c := range []struct {

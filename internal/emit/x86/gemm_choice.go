@@ -101,7 +101,7 @@ const fetchingPanels = 12
 // time, with 48 0.9, with 72 0.96, and with more no less.
 func (c *Core) FetchesNext(isa asm.ISA, f GemmFormat, s GemmShape) bool {
 	few := s.Rows <= fetchingPanels*GemmTiles(isa, f)[0].Rows
-	return isa == asm.AVX2 && f == GemmF32 && few && f.Word()*s.Cols*s.Steps > c.L2/2
+	return isa == asm.AVX2 && (f == GemmF32 || f == GemmWide) && few && f.Word()*s.Cols*s.Steps > c.L2/2
 }
 
 // GemmTiles are the candidates for the tile of a product. The first is for

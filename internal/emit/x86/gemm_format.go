@@ -86,8 +86,6 @@ func HasGemm(isa asm.ISA, format GemmFormat, has *cpuid.Features) bool {
 		return isa == asm.AVX512 && has.AVX512VNNI || isa == asm.AVX2 && has.AVXVNNI
 	case GemmPairs:
 		return isa == asm.AVX2
-	case GemmWide:
-		return isa == asm.AVX512
 	case GemmAMXBF16, GemmAMXBytes, GemmAMXThirds:
 		return isa == asm.AVX512 && has.HasAMX()
 	case GemmAMXHalves:

@@ -55,16 +55,17 @@ func (t *tileGen) addRowBias() {
 }
 
 func (t *tileGen) addBeside() {
-	t.Op(asm.VBROADCASTSS, t.x(0), asm.Ptr(gArgs, gemmScale))
+	scale := t.product() // behind B, where sums need nothing any more
+	t.Op(asm.VBROADCASTSS, scale, asm.Ptr(gArgs, gemmScale))
 	t.walk(gemmNextBeside, gemmLDBeside, func(r int) {
 		for v := range t.tile.Vectors {
 			at := asm.Ptr(gRow, v*t.bytes-t.width()) // fetching has gone on to the next tile
 			if t.masked(v) {
 				t.load(t.b(v), at, v)
-				t.Op(asm.VFMADD213PS, t.acc(r, v), t.x(0), t.b(v))
+				t.Op(asm.VFMADD213PS, t.acc(r, v), scale, t.b(v))
 				continue
 			}
-			t.Op(asm.VFMADD213PS, t.acc(r, v), t.x(0), at)
+			t.Op(asm.VFMADD213PS, t.acc(r, v), scale, at)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func emitGemmTile(isa asm.ISA, format GemmFormat, tile GemmTile, tail bool, form
 	if form == GemmPast && (isa != asm.AVX512 || format != GemmBytes && format != GemmF32) { // AVX2's vectors are half lines
 		return nil, fmt.Errorf("gemm tile of %v stores in the caches alone with %v", format, isa)
 	}
-	if form == GemmFetching && (isa != asm.AVX2 || format != GemmF32 || tile.Vectors > 3) {
+	if form == GemmFetching && (isa != asm.AVX2 || format != GemmF32 && format != GemmWide || tile.Vectors > 3) {
 		return nil, fmt.Errorf("gemm tile of %v fetches by its shape alone with %v", format, isa)
 	}
 	t.kernel()

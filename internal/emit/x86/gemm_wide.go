@@ -10,10 +10,16 @@ func (t *tileGen) upper() asm.V { return t.product() }
 func (t *tileGen) stepWide(k int) {
 	for _, half := range []int{1, 0} {
 		for v := range t.tile.Vectors {
-			if half == 1 {
+			switch avx512 := t.ISA == asm.AVX512; {
+			case half == 1 && avx512:
 				t.Op(asm.VPANDD, t.b(v), t.upper(), t.vectorB(v))
-			} else {
+			case half == 1:
+				t.Op(asm.VPAND, t.b(v), t.upper(), t.vectorB(v))
+			case avx512:
 				t.Op(asm.VPSLLD, t.b(v), t.vectorB(v), asm.Imm(16))
+			default:
+				t.Op(asm.VMOVUPS, t.b(v), t.vectorB(v))
+				t.Op(asm.VPSLLD, t.b(v), t.b(v), asm.Imm(16))
 			}
 		}
 		if half == 0 {
