@@ -22,8 +22,8 @@ const (
 	// GemmPairs is the same sums by VPMADDUBSW, of B in panels whose values of k are in an
 	// order by which that is exact: see gemm_pairs.go. A is read as with GemmBytes.
 	GemmPairs
-	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, but for numbers
-	// near 0. A step of A is two lanes, its bf16 widened to f32.
+	// GemmWide is the same sums as GemmBF16's without VDPBF16PS, by AVX2 too, but for
+	// numbers near 0. A step of A is two lanes, its bf16 widened to f32.
 	GemmWide
 	// GemmAMXBF16 and GemmAMXBytes are the sums of GemmBF16 and of GemmBytes by AMX.
 	// The first are in an order of their own: of each chunk the first values of the
