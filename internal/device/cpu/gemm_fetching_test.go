@@ -99,13 +99,13 @@ func TestGemmKeptRows(t *testing.T) {
 		gemmCase
 		want x86.GemmForm
 	}{
-		{gemmCase{size: gemmSize{1, 13, 333, 1100}, dtype: "bf16", x: "plain"}, x86.GemmFetching}, // two blocks of k, eleven of columns
-		{gemmCase{size: gemmSize{3, 20, 200, 1301}, dtype: "bf16", x: "relu", y: "shared"}, x86.GemmFetching},
-		{gemmCase{size: gemmSize{2, 14, 170, 1025}, x: "relu"}, x86.GemmFetching}, // a block of one k
-		{gemmCase{size: gemmSize{1, 3, 100, 700}, dtype: "bf16", x: "step"}, x86.GemmFetching},
-		{gemmCase{size: gemmSize{1, 64, 100, 1024}, dtype: "bf16", x: "plain"}, x86.GemmFetching},
-		{gemmCase{size: gemmSize{1, 64, 100, 1025}, dtype: "bf16", x: "plain"}, x86.GemmPanels},
-		{gemmCase{size: gemmSize{1, 64, 100, 1025}, x: "plain"}, x86.GemmFetching}, // rows in place
+		{gemmCase{size: gemmSize{1, 13, 133, 1100}, dtype: "bf16", x: "plain"}, x86.GemmFetching}, // two blocks of k, five of columns
+		{gemmCase{size: gemmSize{3, 8, 50, 1301}, dtype: "bf16", x: "relu", y: "shared"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{2, 14, 40, 1025}, x: "relu"}, x86.GemmFetching}, // a block of one k
+		{gemmCase{size: gemmSize{1, 3, 60, 700}, dtype: "bf16", x: "step"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{1, 64, 33, 1024}, dtype: "bf16", x: "plain"}, x86.GemmFetching},
+		{gemmCase{size: gemmSize{1, 64, 33, 1025}, dtype: "bf16", x: "plain"}, x86.GemmPanels},
+		{gemmCase{size: gemmSize{1, 64, 33, 1025}, x: "plain"}, x86.GemmFetching}, // rows in place
 	} {
 		c.const_, c.ints = true, true
 		test := c.orPlain().build(rng)
