@@ -63,11 +63,10 @@ func Format(isa, dtype string) x86.GemmFormat {
 		return x86.GemmAMXBF16
 	case dtype == "int8" && has(x86.GemmAMXBytes):
 		return x86.GemmAMXBytes
-	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16):
-		if host.SlowBF16() {
-			return x86.GemmWide
-		}
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmBF16) && !host.SlowBF16():
 		return x86.GemmBF16
+	case (dtype == "bf16" || dtype == "int4") && has(x86.GemmWide):
+		return x86.GemmWide
 	case dtype == "int8" && has(x86.GemmBytes):
 		return x86.GemmBytes
 	case dtype == "int8" && has(x86.GemmPairs):

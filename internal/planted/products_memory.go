@@ -10,14 +10,14 @@ var productMemoryDefects = []Defect{
 	},
 	{
 		Name: "each-row-panel-fetches-all", File: "internal/device/cpu/gemm_run.go",
-		Old:     "uintptr(ceilDiv(line, rows))",
-		New:     "uintptr(line)",
+		Old:     "b.row1-b.row0\n\tnext, behind",
+		New:     "1\n\tnext, behind",
 		Package: "internal/device/cpu", Run: "TestGemmFetchedBlocks", Needs: machineCode,
 	},
 	{
 		Name: "next-block-of-k-fetched-instead-of-columns", File: "internal/device/cpu/gemm_run.go",
-		Old:     "next = s.packed(0, b.col1*s.width)",
-		New:     "next = s.packed(kb, b.col1*s.width)",
+		Old:     "next, behind = at(0, b.col1), at(0, min",
+		New:     "next, behind = at(kb, b.col1), at(0, min",
 		Package: "internal/device/cpu", Run: "TestGemmFetchedBlocks", Needs: machineCode,
 	},
 	{
@@ -136,7 +136,7 @@ var productMemoryDefects = []Defect{
 		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
 	},
 	{
-		Name: "as-many-rows-kept-as-there-are", File: "internal/device/cpu/gemm_bind.go",
+		Name: "as-many-rows-kept-as-there-are", File: "internal/device/cpu/gemm_rows.go",
 		Old:     "<= maxKept",
 		New:     "<= 2*maxKept",
 		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
@@ -146,5 +146,47 @@ var productMemoryDefects = []Defect{
 		Old:     "scale := t.product()",
 		New:     "scale := t.x(0)",
 		Package: "internal/emit/x86", Run: "TestGemmTiles", Needs: machineCode,
+	},
+	{
+		Name: "fetched-as-if-blocks-of-k-were-equal", File: "internal/device/cpu/gemm_run.go",
+		Old:     "ceilDiv(behind-next, lines)",
+		New:     "ceilDiv(end-here, lines)",
+		Package: "internal/device/cpu", Run: "TestGemmFetchedBlocks", Needs: machineCode,
+	},
+	{
+		Name: "kept-rows-without-room-for-all-k", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "return s.kBlocks * ceilDiv(s.rowPanels, s.rowParts)",
+		New:     "return ceilDiv(s.rowPanels, s.rowParts)",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "kept-rows-of-even-parts", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "return s.kBlocks * ceilDiv(s.rowPanels, s.rowParts)",
+		New:     "return s.kBlocks * (s.rowPanels / s.rowParts)",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "kept-rows-at-their-place-in-all", File: "internal/device/cpu/gemm_rows.go",
+		Old:     "((panel-t.row0)*s.kBlocks+kb)",
+		New:     "(panel*s.kBlocks+kb)",
+		Package: "internal/device/cpu", Run: "TestGemmKeptRows", Needs: machineCode,
+	},
+	{
+		Name: "fetching-kernels-made-in-a-run", File: "internal/device/cpu/gemm_bind.go",
+		Old:     "k.mayKeep(k.tiles.format, smallest)",
+		New:     "k.mayKeep(k.tiles.format, largest)",
+		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
+	},
+	{
+		Name: "fetching-kernels-not-shown", File: "internal/device/cpu/sight.go",
+		Old:     "kind.form = x86.GemmFetching",
+		New:     "kind.form = x86.GemmPanels",
+		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
+	},
+	{
+		Name: "fetching-kernels-of-another-form", File: "internal/device/cpu/gemm_bind.go",
+		Old:     "fetching.set(k.tile(d, fetching, largest, false))",
+		New:     "k.tiles.set(k.tile(d, fetching, largest, false))",
+		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
 	},
 }

@@ -87,10 +87,14 @@ func (k *gemmKernel) packedForm(r *binding, kind tileKind, size gemmSize) x86.Ge
 	return kind.form
 }
 
-// fetchesNext tells whether tiles fetch the next panel of a Y that is packed once.
+// fetchesNext tells whether tiles fetch what follows of a Y that is packed once.
 func (k *gemmKernel) fetchesNext(d *Device, kind tileKind, size gemmSize) bool {
-	kept := k.packX == nil || size.rows*size.k*kind.format.StepA()/kind.format.Group() <= maxKept
-	return k.constY != nil && kept && kind.form == x86.GemmPanels && d.core.FetchesNext(kind.isa, kind.format, k.shape(size))
+	return k.mayFetch(d, kind, size) && k.mayKeep(kind.format, size)
+}
+
+// mayFetch tells whether they may, as far as Y tells.
+func (k *gemmKernel) mayFetch(d *Device, kind tileKind, size gemmSize) bool {
+	return k.constY != nil && kind.form == x86.GemmPanels && d.core.FetchesNext(kind.isa, kind.format, k.shape(size))
 }
 
 // shape is the sizes of a product as those who choose tiles count them.
@@ -206,7 +210,8 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 		}
 	}
 	_, deep := g.K.Bounds()
-	if largest := (gemmSize{1, int(low), int(min(wide, most)), int(min(deep, most))}); k.fetchesNext(d, k.tiles, largest) {
+	largest, smallest := gemmSize{1, int(low), int(min(wide, most)), int(min(deep, most))}, gemmSize{1, int(low), 1, int(least)}
+	if k.mayFetch(d, k.tiles, largest) && k.mayKeep(k.tiles.format, smallest) {
 		fetching := tileKind{k.tiles.isa, k.tiles.format, x86.GemmFetching}
 		if _, err := fetching.set(k.tile(d, fetching, largest, false)); err != nil {
 			return err

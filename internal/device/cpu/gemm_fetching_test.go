@@ -3,7 +3,9 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 )
@@ -65,6 +67,7 @@ func TestGemmFetchedBlocks(t *testing.T) {
 		}
 		w, all := &s.workers[0], s.area(0)
 		var starts, fetched, steps []uintptr
+		var sizes []int
 		for col := all.col0; col < all.col1; col += s.blockPanels {
 			for kb := range s.kBlocks {
 				b := area{0, 1, all.row0, all.row1, col, min(col+s.blockPanels, all.col1)}
@@ -73,6 +76,7 @@ func TestGemmFetchedBlocks(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.placeFetch(w, all, b, panels, kb)
+				sizes = append(sizes, s.packed(kb, min(col+s.blockPanels, all.col1)*s.width)-s.packed(kb, col*s.width))
 				starts, fetched, steps = append(starts, uintptr(panels)), append(fetched, w.args.Fetch), append(steps, w.args.FetchStep)
 				if c.panels > 2 && w.args.Fetch != uintptr(panels)+w.args.PanelB {
 					t.Errorf("%v: panels from %d on fetch what is %d bytes away", size, col, w.args.Fetch-uintptr(panels))
@@ -83,8 +87,12 @@ func TestGemmFetchedBlocks(t *testing.T) {
 			if i == last && steps[i] == 0 && fetched[i] == starts[i] {
 				continue // there is no other
 			}
-			if i == last || fetched[i] != starts[i+1] || int(steps[i]) != ceilDiv(64, s.rowPanels) {
-				t.Errorf("%v: block %d of %d fetches by %d what is %d bytes away", size, i, last+1, steps[i], fetched[i]-starts[i])
+			if i == last || fetched[i] != starts[i+1] {
+				t.Fatalf("%v: block %d of %d fetches what is %d bytes away", size, i, last+1, fetched[i]-starts[i])
+			}
+			all, got := sizes[i+1], int(steps[i])*sizes[i]/x86.PackedBytes*s.rowPanels
+			if most := sizes[i] * s.rowPanels; got < min(all, most) || got > all+sizes[i] {
+				t.Errorf("%v: block %d fetches %d bytes of %d", size, i, got, all)
 			}
 		}
 		done()
@@ -111,13 +119,69 @@ func TestGemmKeptRows(t *testing.T) {
 		test := c.orPlain().build(rng)
 		want := test.reference(t)
 		k := test.compile(t, d)
-		for workers := 1; workers <= 3; workers++ {
-			step, _, done := test.bindGuarded(t, d, k, workers, false)
+		for _, workers := range []int{1, 2, 3, 5, 8} {
+			step, guards, done := test.bindGuarded(t, d, k, workers, false)
 			if got := step.(*gemmStep).tiles.Form; got != c.want {
 				t.Errorf("%v: tiles of form %d", c, got)
 			}
+			runBackwards(t, step.(*gemmStep), workers)
+			got := copiesOf(guards)
 			done()
-			test.check(t, fmt.Sprintf("%v, %d workers", c, workers), test.run(t, d, k, workers, false), want)
+			test.check(t, fmt.Sprintf("%v, %d workers", c, workers), got, want)
+		}
+	}
+}
+
+// runBackwards does the tasks of a product from the last to the first, the workers in turns,
+// whose memory has been others'.
+func runBackwards(t *testing.T, s *gemmStep, workers int) {
+	t.Helper()
+	g := s.rooms()
+	behind := g.size
+	for _, at := range []int{g.narrow, g.parts, g.b, g.c, g.own} {
+		if at > g.a {
+			behind = min(behind, at)
+		}
+	}
+	for i := range s.workers {
+		own := unsafe.Slice((*byte)(unsafe.Add(s.workers[i].a, -g.a)), g.size)
+		for j := range own {
+			own[j] = 0xFF
+		}
+	}
+	for task := s.tasks() - 1; task >= 0; task-- {
+		if err := s.Do(task%workers, task); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.area(task); s.keepsRows() && g.a+(a.row1-a.row0)*s.kBlocks*s.keptRows() > behind {
+			t.Errorf("%d row panels that stay have %d bytes", a.row1-a.row0, behind-g.a)
+		}
+	}
+}
+
+// A program has the kernels for all its sizes when it is compiled, and shows them.
+func TestGemmFetchingKernels(t *testing.T) {
+	d := fetchingDevice(t)
+	for _, syms := range []string{"", "m", "n", "k", "mk", "bmnk"} {
+		for _, c := range []gemmCase{{x: "plain"}, {x: "relu"}, {dtype: "bf16", x: "plain"}} {
+			c.size, c.syms, c.const_ = gemmSize{1, 12, 130, 1300}, syms, true
+			test := c.orPlain().build(rand.New(rand.NewPCG(77, 78)))
+			tileSets.Clear()
+			k := test.compile(t, d)
+			fetching := k.(*gemmKernel).tiles
+			fetching.form = x86.GemmFetching
+			if _, ok := tileSets.Load(tileKey{fetching, x86.GemmTile{Rows: 6, Vectors: 2}}); !ok {
+				t.Errorf("%v: a run has to make the kernels that fetch", c)
+			}
+			step, _, done := test.bindGuarded(t, d, k, 1, false)
+			if !step.(*gemmStep).tiles.fetching() {
+				t.Errorf("%v: nothing is fetched", c)
+			}
+			done()
+			look := &sight{c: &compiler{device: d}, all: []kernel{k}}
+			if p, ok := look.product(0, test.env); !ok || !strings.Contains(p.Main.Name, "fetched") {
+				t.Errorf("%v: %q is shown", c, p.Main.Name)
+			}
 		}
 	}
 }

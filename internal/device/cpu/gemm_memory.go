@@ -110,11 +110,11 @@ func (s *gemmStep) rooms() (g gemmRooms) {
 	if s.splits() {
 		whole = 1
 	}
-	panelsA := 1
 	if s.keepsRows() {
-		panelsA = s.kBlocks * ceilDiv(s.rowPanels, s.rowParts)
+		g.a = g.room(true, s.keptPanels()*s.keptRows())
+	} else {
+		g.a = g.room(k.packX != nil || s.copyX || s.splits(), s.word*rowsA*s.strideA)
 	}
-	g.a = g.room(k.packX != nil || s.copyX || s.splits(), panelsA*s.word*rowsA*s.strideA)
 	g.narrow = g.room(k.packX != nil && (s.copyX || k.turnX != 0) || s.splits(), rowsX)
 	g.parts = g.room(s.splits() && s.packedB == nil, g.slots*s.keptBytes())
 	if s.tiles.past() {

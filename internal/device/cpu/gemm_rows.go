@@ -72,11 +72,18 @@ func (s *gemmStep) placeA(w *gemmWorker, x unsafe.Pointer, batch, r0, r1, k0, k1
 // small, to pack them for each would take longer than to multiply them.
 func (s *gemmStep) keepsRows() bool { return s.tiles.fetching() && s.kernel.packX != nil }
 
-// keptRows is the bytes of a row panel that stays, in a block of k, and maxKept those of all
-// rows that may: the second cache holds them beside B.
-func (s *gemmStep) keptRows() int { return s.word * s.tiles.Tile.Rows * s.strideA }
-
+// maxKept is the bytes of rows that may stay: the second cache holds them beside B.
 const maxKept = 256 << 10
+
+// mayKeep tells whether rows may stay, where they are packed.
+func (k *gemmKernel) mayKeep(f x86.GemmFormat, size gemmSize) bool {
+	return k.packX == nil || size.rows*size.k*f.StepA()/f.Group() <= maxKept
+}
+
+// keptRows is the bytes of a row panel that stays, in a block of k, and keptPanels how many
+// of those a task has.
+func (s *gemmStep) keptRows() int   { return s.word * s.tiles.Tile.Rows * s.strideA }
+func (s *gemmStep) keptPanels() int { return s.kBlocks * ceilDiv(s.rowPanels, s.rowParts) }
 
 // placeKept is placeA for a row panel in a block of k that stays.
 func (s *gemmStep) placeKept(w *gemmWorker, t, b area, panel, kb int) error {

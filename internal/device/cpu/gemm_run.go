@@ -173,24 +173,25 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	return nil
 }
 
-// placeFetch has tiles fetch what follows a block of B: one row panel the next panel, several
-// the next block, a part each.
+// placeFetch has tiles fetch what follows of B: one row panel the next panel, several the next
+// block, a part each. That may have more steps or fewer than this one.
 func (s *gemmStep) placeFetch(w *gemmWorker, t, b area, panels unsafe.Pointer, kb int) {
-	const line = 64
-	g, rows := &w.args, b.row1-b.row0
-	here, next := s.packed(kb, b.col0*s.width), 0
+	g := &w.args
+	at := func(kb, panel int) int { return s.packed(kb, panel*s.width) }
+	here, end, rows := at(kb, b.col0), at(kb, b.col1), b.row1-b.row0
+	next, behind := here+int(g.PanelB), end+int(g.PanelB)
 	switch {
 	case rows == 1:
-		next = here + int(g.PanelB)
 	case kb+1 < s.kBlocks:
-		next = s.packed(kb+1, b.col0*s.width)
+		next, behind = at(kb+1, b.col0), at(kb+1, b.col1)
 	case b.col1 < t.col1:
-		next = s.packed(0, b.col1*s.width)
+		next, behind = at(0, b.col1), at(0, min(b.col1+s.blockPanels, t.col1))
 	default: // none of this task's
 		g.Fetch, g.FetchStep = uintptr(panels), 0
 		return
 	}
-	g.Fetch, g.FetchStep = uintptr(panels)+uintptr(next-here), uintptr(ceilDiv(line, rows))
+	lines := (end - here) / x86.PackedBytes * rows // that are multiplied meanwhile
+	g.Fetch, g.FetchStep = uintptr(panels)+uintptr(next-here), uintptr(min(x86.PackedBytes, ceilDiv(behind-next, lines)))
 }
 
 // setK says which steps of k follow.

@@ -148,11 +148,14 @@ func (t *gemmTest) run(tb testing.TB, d *Device, k kernel, workers int, front bo
 	if err := d.pool.RunSteps(context.Background(), []jit.Step{step}, workers); err != nil {
 		tb.Fatal(err)
 	}
-	var out [][]byte
+	return copiesOf(guards)
+}
+
+func copiesOf(guards []*jit.Guarded) (all [][]byte) {
 	for _, g := range guards {
-		out = append(out, slices.Clone(g.Bytes()))
+		all = append(all, slices.Clone(g.Bytes()))
 	}
-	return out
+	return all
 }
 
 // shortDevices are a device for each instruction set of this machine and, where

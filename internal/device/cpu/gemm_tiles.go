@@ -120,7 +120,7 @@ func (t *tileSet) byPlaces() bool { return t.Form == x86.GemmPlaces }
 // past tells that results are stored past the caches.
 func (t *tileSet) past() bool { return t.Form == x86.GemmPast }
 
-// fetching tells that B is fetched panel by panel.
+// fetching tells that what follows of B is fetched.
 func (t *tileSet) fetching() bool { return t.Form == x86.GemmFetching }
 
 // width is the columns of a whole panel.

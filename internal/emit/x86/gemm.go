@@ -24,7 +24,7 @@ const (
 	GemmFarColumns                 // the same of f32 and f64 that lie far apart, in memory
 	GemmPlaces                     // of f32: vectors of B where tables say
 	GemmPast                       // as GemmPanels; results are stored past the caches
-	GemmFetching                   // as GemmPanels, of f32 by AVX2; B is fetched into the second cache, see Fetch
+	GemmFetching                   // as GemmPanels, of f32 and GemmWide by AVX2; B is fetched into the second cache, see Fetch
 )
 
 // Columns tells that A is read by columns.
@@ -280,7 +280,7 @@ type Listing struct {
 // Listing is the code of a whole tile.
 func (g *GemmKernels) Listing() (Listing, error) {
 	name := fmt.Sprintf("tile of %d rows x %d columns", g.Tile.Rows, g.Tile.Vectors*g.Format.Lanes(g.ISA))
-	name += [...]string{"", ", left operand by columns", ", left operand by columns far apart", ", right operand where tables say", ", results past the caches", ", the next panel fetched"}[g.Form]
+	name += [...]string{"", ", left operand by columns", ", left operand by columns far apart", ", right operand where tables say", ", results past the caches", ", what follows of the right operand fetched"}[g.Form]
 	a, err := emitGemmTile(g.ISA, g.Format, g.Tile, false, g.Form, g.Tile.fetches(g.ISA, g.Format))
 	if err != nil {
 		return Listing{}, err
