@@ -150,7 +150,7 @@ var productMemoryDefects = []Defect{
 	{
 		Name: "fetched-as-if-blocks-of-k-were-equal", File: "internal/device/cpu/gemm_run.go",
 		Old:     "ceilDiv(behind-next, lines)",
-		New:     "ceilDiv(end-here, lines)",
+		New:     "ceilDiv(end-here+0*behind, lines)",
 		Package: "internal/device/cpu", Run: "TestGemmFetchedBlocks", Needs: machineCode,
 	},
 	{
@@ -174,7 +174,7 @@ var productMemoryDefects = []Defect{
 	{
 		Name: "fetching-kernels-made-in-a-run", File: "internal/device/cpu/gemm_bind.go",
 		Old:     "k.mayKeep(k.tiles.format, smallest)",
-		New:     "k.mayKeep(k.tiles.format, largest)",
+		New:     "k.mayKeep(k.tiles.format, gemmSize{1, smallest.rows, 1, largest.k})",
 		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
 	},
 	{

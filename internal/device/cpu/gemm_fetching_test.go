@@ -153,8 +153,9 @@ func runBackwards(t *testing.T, s *gemmStep, workers int) {
 		if err := s.Do(task%workers, task); err != nil {
 			t.Fatal(err)
 		}
-		if a := s.area(task); s.keepsRows() && g.a+(a.row1-a.row0)*s.kBlocks*s.keptRows() > behind {
-			t.Errorf("%d row panels that stay have %d bytes", a.row1-a.row0, behind-g.a)
+		w, rows := &s.workers[task%workers], s.area(task)
+		if at := uintptr(w.args.A) - uintptr(w.a); s.keepsRows() && int(at)+s.keptRows() > behind-g.a {
+			t.Errorf("row panel %d of %+v is at %d of %d bytes", rows.row1, rows, at, behind-g.a)
 		}
 	}
 }
