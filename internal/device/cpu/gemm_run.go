@@ -181,7 +181,7 @@ func (s *gemmStep) placeFetch(w *gemmWorker, t, b area, panels unsafe.Pointer, k
 	here, end, rows := at(kb, b.col0), at(kb, b.col1), b.row1-b.row0
 	next, behind := here+int(g.PanelB), end+int(g.PanelB)
 	switch {
-	case rows == 1:
+	case rows == 1: // from blocks that are no smaller than others
 	case kb+1 < s.kBlocks:
 		next, behind = at(kb+1, b.col0), at(kb+1, b.col1)
 	case b.col1 < t.col1:
