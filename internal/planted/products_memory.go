@@ -10,8 +10,8 @@ var productMemoryDefects = []Defect{
 	},
 	{
 		Name: "each-row-panel-fetches-all", File: "internal/device/cpu/gemm_run.go",
-		Old:     "b.row1-b.row0\n\tnext, behind",
-		New:     "1\n\tnext, behind",
+		Old:     "/ x86.PackedBytes * rows // that",
+		New:     "/ x86.PackedBytes // that",
 		Package: "internal/device/cpu", Run: "TestGemmFetchedBlocks", Needs: machineCode,
 	},
 	{

@@ -54,7 +54,7 @@ func TestGemmFetching(t *testing.T) {
 }
 
 // Row panels that share blocks of B have the next one fetched together, over all of it; a
-// single one the next panel, from blocks as wide as others.
+// single one what lies 2 kB on, from blocks as wide as others.
 func TestGemmFetchedBlocks(t *testing.T) {
 	d := fetchingDevice(t)
 	for _, c := range []struct{ rows, panels int }{{12, 2}, {13, 2}, {7, 2}, {6, 11}, {1, 11}} {
@@ -78,7 +78,7 @@ func TestGemmFetchedBlocks(t *testing.T) {
 				s.placeFetch(w, all, b, panels, kb)
 				sizes = append(sizes, s.packed(kb, min(col+s.blockPanels, all.col1)*s.width)-s.packed(kb, col*s.width))
 				starts, fetched, steps = append(starts, uintptr(panels)), append(fetched, w.args.Fetch), append(steps, w.args.FetchStep)
-				if c.panels > 2 && w.args.Fetch != uintptr(panels)+w.args.PanelB {
+				if c.panels > 2 && (w.args.Fetch != uintptr(panels)+2048 || w.args.FetchStep != x86.PackedBytes) {
 					t.Errorf("%v: panels from %d on fetch what is %d bytes away", size, col, w.args.Fetch-uintptr(panels))
 				}
 			}

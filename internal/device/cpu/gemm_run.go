@@ -173,15 +173,19 @@ func (s *gemmStep) block(w *gemmWorker, t, b area) error {
 	return nil
 }
 
-// placeFetch has tiles fetch what follows of B: one row panel the next panel, several the next
-// block, a part each. That may have more steps or fewer than this one.
+// fetchAhead is how far one row panel fetches ahead: a whole panel of B is 0.9 as fast.
+const fetchAhead = 2 << 10
+
+// placeFetch has tiles fetch what follows of B: one row panel what it comes to soon, several the
+// next block, a part each. That may have more steps or fewer than this one.
 func (s *gemmStep) placeFetch(w *gemmWorker, t, b area, panels unsafe.Pointer, kb int) {
-	g := &w.args
+	g, rows := &w.args, b.row1-b.row0
 	at := func(kb, panel int) int { return s.packed(kb, panel*s.width) }
-	here, end, rows := at(kb, b.col0), at(kb, b.col1), b.row1-b.row0
-	next, behind := here+int(g.PanelB), end+int(g.PanelB)
+	here, end := at(kb, b.col0), at(kb, b.col1)
+	var next, behind int
 	switch {
-	case rows == 1: // from blocks that are no smaller than others
+	case rows == 1:
+		next, behind = here+fetchAhead, end+fetchAhead
 	case kb+1 < s.kBlocks:
 		next, behind = at(kb+1, b.col0), at(kb+1, b.col1)
 	case b.col1 < t.col1:
