@@ -107,7 +107,7 @@ var productMemoryDefects = []Defect{
 	{
 		Name: "kernels-past-the-caches-made-in-a-run", File: "internal/device/cpu/gemm_bind.go",
 		Old:     "int(max(least, 1))}) {",
-		New:     "int(0*least) + depth}) {",
+		New:     "int(0*least + deep)}) {",
 		Package: "internal/device/cpu", Run: "TestGemmPastKernels", Needs: avx512VNNI,
 	},
 	{
@@ -173,8 +173,8 @@ var productMemoryDefects = []Defect{
 	},
 	{
 		Name: "fetching-kernels-made-in-a-run", File: "internal/device/cpu/gemm_bind.go",
-		Old:     "k.mayKeep(k.tiles.format, smallest)",
-		New:     "k.mayKeep(k.tiles.format, gemmSize{1, smallest.rows, 1, largest.k})",
+		Old:     "k.mayKeep(t.format, smallest)",
+		New:     "k.mayKeep(t.format, gemmSize{1, smallest.rows, 1, largest.k})",
 		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
 	},
 	{
@@ -185,8 +185,8 @@ var productMemoryDefects = []Defect{
 	},
 	{
 		Name: "fetching-kernels-of-another-form", File: "internal/device/cpu/gemm_bind.go",
-		Old:     "fetching.set(k.tile(d, fetching, largest, false))",
-		New:     "k.tiles.set(k.tile(d, fetching, largest, false))",
+		Old:     "all = append(all, tileKind{t.isa, t.format, x86.GemmFetching})",
+		New:     "all = append(all, t)",
 		Package: "internal/device/cpu", Run: "TestGemmFetchingKernels", Needs: machineCode,
 	},
 }

@@ -185,7 +185,7 @@ func (k *gemmKernel) tile(d *Device, kind tileKind, size gemmSize, common bool) 
 // makeTiles makes the tile kernels that runs may choose, so that a length that is
 // new to the program compiles nothing: few rows take other tiles than many.
 func (k *gemmKernel) makeTiles(d *Device) error {
-	const few, most = 64, 1 << 24
+	const few = 64
 	g := k.work
 	low, high := g.Rows.Bounds()
 	cols, fixedCols := g.Cols.Const()
@@ -201,25 +201,8 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 			tiles[t] = true
 		}
 	}
-	_, wide := g.Cols.Bounds()
-	least, _ := g.K.Bounds()
-	if k.mayStorePast(d, gemmSize{1, int(high), int(wide), int(max(least, 1))}) {
-		past := tileKind{k.tiles.isa, k.tiles.format, x86.GemmPast}
-		if _, err := past.set(k.tile(d, past, gemmSize{}, false)); err != nil {
-			return err
-		}
-	}
-	_, deep := g.K.Bounds()
-	largest, smallest := gemmSize{1, int(low), int(min(wide, most)), int(min(deep, most))}, gemmSize{1, int(low), 1, int(least)}
-	if k.mayFetch(d, k.tiles, largest) && k.mayKeep(k.tiles.format, smallest) {
-		fetching := tileKind{k.tiles.isa, k.tiles.format, x86.GemmFetching}
-		if _, err := fetching.set(k.tile(d, fetching, largest, false)); err != nil {
-			return err
-		}
-	}
-	if terms, fixed := g.K.Const(); k.mayPair(d) && (!fixed || worthPairs(terms)) {
-		pairs := tileKind{k.tiles.isa, x86.GemmPairs, x86.GemmPanels}
-		if _, err := pairs.set(k.tile(d, pairs, gemmSize{}, false)); err != nil {
+	for _, kind := range k.otherKinds(d) {
+		if _, err := kind.set(k.tile(d, kind, gemmSize{}, false)); err != nil {
 			return err
 		}
 	}
@@ -234,6 +217,27 @@ func (k *gemmKernel) makeTiles(d *Device) error {
 		}
 	}
 	return nil
+}
+
+// otherKinds are the kinds of tiles that runs may choose for what is packed once, which have
+// one tile each.
+func (k *gemmKernel) otherKinds(d *Device) (all []tileKind) {
+	const most = 1 << 24
+	g, t := k.work, k.tiles
+	low, high := g.Rows.Bounds()
+	_, wide := g.Cols.Bounds()
+	least, deep := g.K.Bounds()
+	if k.mayStorePast(d, gemmSize{1, int(high), int(wide), int(max(least, 1))}) {
+		all = append(all, tileKind{t.isa, t.format, x86.GemmPast})
+	}
+	largest, smallest := gemmSize{1, int(low), int(min(wide, most)), int(min(deep, most))}, gemmSize{1, int(low), 1, int(least)}
+	if k.mayFetch(d, t, largest) && k.mayKeep(t.format, smallest) {
+		all = append(all, tileKind{t.isa, t.format, x86.GemmFetching})
+	}
+	if terms, fixed := g.K.Const(); k.mayPair(d) && (!fixed || worthPairs(terms)) {
+		all = append(all, tileKind{t.isa, x86.GemmPairs, x86.GemmPanels})
+	}
+	return all
 }
 
 func (s *gemmStep) plan(size gemmSize, workers int, ownB bool) gemmPlan {
