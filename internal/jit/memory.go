@@ -286,7 +286,7 @@ func (a *Allocator) Close() error {
 // touched and takes no memory.
 func mapBlock(size int) (*block, error) {
 	if size < hugePage || !adviseHuge {
-		pages, err := mapPages(size)
+		pages, err := mapSmall(size)
 		return &block{pages: pages, data: pages}, err
 	}
 	pages, err := mapPages(size + hugePage + places*placeStep)
@@ -299,6 +299,17 @@ func mapBlock(size int) (*block, error) {
 	skip += place * placeStep
 	data := pages[skip : skip+size : skip+size]
 	return &block{pages: pages, data: data, place: place}, nil
+}
+
+// mapSmall is mapBlock for a block that no huge page fits in: it shares some with others, or
+// where there is no room for a region has its own pages.
+func mapSmall(size int) ([]byte, error) {
+	if adviseHuge && size >= regionLeast {
+		if pages, err := shared.cut(size); err == nil {
+			return pages, nil
+		}
+	}
+	return mapPages(size)
 }
 
 // Large blocks begin at different places of a page. A kernel works on several

@@ -452,6 +452,30 @@ var runDefects = []Defect{
 		Package: "internal/jit", Run: "TestSizeClass|TestAlloc",
 	},
 	{
+		Name: "rest-of-a-region-stays", File: "internal/jit/region.go",
+		Old:     "unmapPages(left),",
+		New:     "unmapPages(left[:0]),",
+		Package: "internal/jit", Run: "TestRegion",
+	},
+	{
+		Name: "blocks-of-a-region-overlap", File: "internal/jit/region.go",
+		Old:     "r.rest = r.rest[size:]",
+		New:     "r.rest = r.rest[size-roundToPage(1):]",
+		Package: "internal/jit", Run: "TestRegion",
+	},
+	{
+		Name: "region-of-small-pages", File: "internal/jit/region.go",
+		Old:     "useHugePages(r.rest)",
+		New:     "useHugePages(left)",
+		Package: "internal/jit", Run: "TestBlocksShareHugePages",
+	},
+	{
+		Name: "small-blocks-in-regions", File: "internal/jit/memory.go",
+		Old:     "size >= regionLeast",
+		New:     "size >= smallest",
+		Package: "internal/jit", Run: "TestBlocksShareHugePages",
+	},
+	{
 		Name: "draws-shifted-in-a-block", File: "internal/philox/philox.go",
 		Old:     "words[first%4:]",
 		New:     "words[:]",

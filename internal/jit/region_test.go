@@ -1,0 +1,155 @@
+package jit
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
+
+// Blocks lie side by side from the start of a huge page on, and one goes back without the
+// others, whose bytes stay. Who comes when a region is full finds another.
+func TestRegion(t *testing.T) {
+	if !adviseHuge {
+		t.Skip("no huge pages here")
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	size := roundToPage(700_000)
+	var r region
+	var blocks [][]byte
+	for i := range regionBytes / size {
+		b, err := r.cut(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 && address(b)%hugePage != 0 {
+			t.Errorf("a region begins at %x", address(b))
+		}
+		if i > 0 && address(b) != address(blocks[i-1])+uintptr(size) || len(b) != size || cap(b) != size {
+			t.Fatalf("block %d: %d bytes at %x", i, len(b), address(b))
+		}
+		for j := range b {
+			b[j] = byte(i + 1)
+		}
+		blocks = append(blocks, b)
+	}
+	left := address(r.rest)
+	other, err := r.cut(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if faults := Protect(func() error { blackByte = *(*byte)(pointerTo(left)); return nil }); faults == nil && left != address(other) {
+		t.Error("what was left of a region is still there")
+	}
+	for i := 0; i < len(blocks); i += 2 {
+		if err := unmapPages(blocks[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 1; i < len(blocks); i += 2 {
+		if !bytes.Equal(blocks[i], bytes.Repeat([]byte{byte(i + 1)}, size)) {
+			t.Errorf("block %d is another once its neighbours are gone", i)
+		}
+		if err := unmapPages(blocks[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(unmapPages(other), unmapPages(r.rest)); err != nil {
+		t.Error(err)
+	}
+}
+
+// An allocator takes blocks below a huge page from a region, but small ones.
+func TestBlocksShareHugePages(t *testing.T) {
+	smaps, err := os.ReadFile("/proc/self/smaps")
+	if _, none := os.Stat("/sys/kernel/mm/transparent_hugepage"); !adviseHuge || err != nil || none != nil {
+		t.Skip("no huge pages here")
+	}
+	a := Allocator{CacheBytes: -1}
+	for _, c := range []struct {
+		bytes int
+		huge  bool
+	}{{regionLeast / 2, false}, {regionLeast, true}, {600_000, true}, {hugePage - 1, true}, {hugePage, true}, {3 << 20, true}} {
+		m, err := a.Alloc(c.bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if smaps, err = os.ReadFile("/proc/self/smaps"); err != nil {
+			t.Fatal(err)
+		}
+		if got := hugeAt(t, string(smaps), uint64(uintptr(m.Pointer()))); got != c.huge {
+			t.Errorf("%d bytes: huge pages %v, want %v", c.bytes, got, c.huge)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// hugeAt tells whether huge pages were asked for at an address, by a list of mappings.
+func hugeAt(t *testing.T, smaps string, at uint64) bool {
+	inside := false
+	for line := range strings.Lines(smaps) {
+		name, rest, _ := strings.Cut(line, " ")
+		if from, to, ok := strings.Cut(name, "-"); ok {
+			first, err := strconv.ParseUint(from, 16, 64)
+			if err != nil {
+				continue
+			}
+			end, err := strconv.ParseUint(to, 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inside = first <= at && at < end
+		}
+		if inside && name == "VmFlags:" {
+			return strings.Contains(" "+rest, " hg")
+		}
+	}
+	t.Fatalf("%x is in no mapping", at)
+	return false
+}
+
+// BenchmarkRegion reads 38 MB in blocks of 600 kB, which have small pages each or lie in
+// regions, a word of each line.
+func BenchmarkRegion(b *testing.B) {
+	size := roundToPage(600_000)
+	var r region
+	for _, c := range []struct {
+		name  string
+		pages func(size int) ([]byte, error)
+	}{{"small pages", mapPages}, {"side by side", r.cut}} {
+		b.Run(c.name, func(b *testing.B) {
+			var blocks [][]byte
+			for range 64 {
+				block, err := c.pages(size)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range block {
+					block[i] = byte(i)
+				}
+				blocks = append(blocks, block)
+			}
+			b.SetBytes(int64(len(blocks) * size))
+			sum := 0
+			for b.Loop() {
+				for _, block := range blocks {
+					for i := 0; i < len(block); i += 64 {
+						sum += int(block[i])
+					}
+				}
+			}
+			blackByte = byte(sum)
+			for _, block := range blocks {
+				_ = unmapPages(block)
+			}
+		})
+	}
+}
