@@ -25,6 +25,10 @@ var pairDefects = []Defect{
 	}
 	err = s.eachPanel`),
 	pairRunDefect("pairs-of-few-terms", "gemm_pairs.go", `3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())`, `whole(x86.PairsChunk) > 0`),
+	pairRunDefect("pairs-in-the-first-run", "gemm_pairs.go", `int64(r.module.device.pairsFrom)`, `0*int64(r.module.device.pairsFrom)`),
+	pairRunDefect("rows-of-all-batches-for-each-weight", "gemm_pairs.go", `s.rows * s.batch / s.packedBatches()`, `s.rows * s.batch`),
+	pairRunDefect("pairs-never-in-a-later-run", "gemm_bind.go", `s.unpaired != nil && s.pairsDue(r, s.unpaired)`, `s.unpaired != nil && s.tasks() == 0 && s.pairsDue(r, s.unpaired)`),
+	pairRunDefect("weights-kept-beside-their-pairs", "pack.go", `find(plain).Drop()`, `find(plain)`),
 }
 
 // pairDefect is one in a file of the emitter, pairRunDefect in one of the device.

@@ -64,6 +64,7 @@ type Device struct {
 	widens     bool           // numbers of bf16 are multiplied as f32
 	core       x86.Core
 	forced     x86.GemmTile   // Options.Tile
+	pairsFrom  int            // rows by which weights are multiplied before they are put into pairs
 	cache      int            // bytes; a kernel that touches more may write past the caches
 	firstCache int            // bytes of a core
 	alloc      *jit.Allocator // apart: memory that is in use refers to it, and not so to the device
@@ -88,7 +89,7 @@ func New(o Options) (*Device, error) {
 		host.AMXFP16 = true
 	}
 	have := instructionSets(&host)
-	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, firstCache: firstCacheBytes(host.Caches), alloc: &jit.Allocator{Linger: linger}, shelf: keep.NewShelf()}
+	d := &Device{isa: o.ISA, threads: o.Threads, has: host.Features, widens: host.SlowBF16(), forced: o.Tile, pairsFrom: pairsFrom, firstCache: firstCacheBytes(host.Caches), alloc: &jit.Allocator{Linger: linger}, shelf: keep.NewShelf()}
 	switch {
 	case o.ISA == Best:
 		d.isa = have[0]

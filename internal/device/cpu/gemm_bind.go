@@ -124,6 +124,9 @@ func (s *gemmStep) move(r *binding, moved bool) bool {
 	if s.tasks() == 0 {
 		return true
 	}
+	if s.unpaired != nil && s.pairsDue(r, s.unpaired) {
+		return false
+	}
 	if y := s.kernel.constY; s.fromB != nil {
 		same, packed := r.same(y, s.fromB), s.lastB != weak.Pointer[jit.Memory]{}
 		if packed {

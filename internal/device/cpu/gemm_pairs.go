@@ -15,6 +15,10 @@ import (
 // VNNI: see x86.GemmPairs. They are packed as for other tiles first. If too many of them
 // cannot be put into pairs, or there is no room for that, they are packed for those.
 
+// pairsFrom is the rows that make up for putting weights into pairs, which takes as long as
+// to multiply by each 150 times: a program that is run once for a short text does without.
+const pairsFrom = 512
+
 // A chunk takes some 0.75 of its time by pairs, and one that is there twice twice that.
 const (
 	pairsMore   = 8 // chunks of a panel beside those of a block of k
@@ -32,6 +36,13 @@ func (k *gemmKernel) mayPair(d *Device) bool {
 func worthPairs(terms int) bool {
 	whole := func(of int) int { return ceilDiv(terms, of) * of }
 	return terms > 0 && 3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())
+}
+
+// pairsDue counts the rows of another run of a product whose weights are not in pairs, and
+// tells whether they are worth it now.
+func (s *gemmStep) pairsDue(r *binding, of *pack) bool {
+	rows := s.rows * s.batch / s.packedBatches()
+	return of.rows.Add(int64(rows)) >= int64(r.module.device.pairsFrom)
 }
 
 // pairPanel is where a panel begins in weights that are.

@@ -131,6 +131,59 @@ func TestGemmPairsFound(t *testing.T) {
 	}
 }
 
+// Weights are put into pairs once that many rows have been multiplied by them, whichever
+// programs did, and are then kept in no other form. Where pairs are not worth it nothing is
+// tried again.
+func TestGemmPairsLater(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		size gemmSize
+		runs int // before weights are in pairs
+		want x86.GemmFormat
+	}{
+		{"bell", gemmSize{1, 9, 40, 100}, 3, x86.GemmPairs},
+		{"bell", gemmSize{1, 30, 40, 100}, 0, x86.GemmPairs},
+		{"bell", gemmSize{4, 7, 40, 100}, 4, x86.GemmPairs}, // each of four weights has seven rows in a run
+		{"uniform", gemmSize{1, 9, 40, 100}, 3, x86.GemmWords},
+	} {
+		d := onPairs(t)
+		d.pairsFrom = 30
+		test, w := pairTest(t, d, c.kind, c.size)
+		want := test.reference(t)
+		for i := range 2 { // programs
+			k := test.compile(t, d)
+			step, guards, done := test.bindGuarded(t, d, k, 1, false)
+			s := step.(*gemmStep)
+			for run := range c.runs + 3 {
+				if run > 0 && !s.move(test.bound, false) {
+					step, err := k.bind(test.bound)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if s = step.(*gemmStep); run != c.runs {
+						t.Errorf("%s %v: bound anew in run %d", c.kind, c.size, run)
+					}
+				}
+				if got := s.tiles.Format; got != c.want && run >= c.runs || got != x86.GemmWords && i == 0 && run < c.runs {
+					t.Errorf("%s %v: %v in run %d", c.kind, c.size, got, run)
+				}
+				runBackwards(t, s, 1)
+				test.check(t, fmt.Sprintf("%s %v, run %d", c.kind, c.size, run), copiesOf(guards), want)
+			}
+			if got := s.tiles.Format; got != c.want || s.unpaired != nil {
+				t.Errorf("%s %v: multiplied as %v at last", c.kind, c.size, got)
+			}
+			if n := w.Count(); c.want == x86.GemmPairs && n != 1 {
+				t.Errorf("%s %v: %d packs are kept", c.kind, c.size, n)
+			}
+			done()
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Where memory is too short for both forms weights are multiplied as they are packed first.
 func TestGemmPairsLimit(t *testing.T) {
 	size := gemmSize{1, 2, 512, 2048}

@@ -33,6 +33,8 @@ type pack struct {
 	found []x86.Found // see gemmStep.foundOf
 	pairs int         // see gemmStep.pairB
 	err   error
+
+	rows atomic.Int64 // that asked for pairs: see pairsFrom
 }
 
 // packLayout names what packing gives, up to the buffers it reads and the
@@ -205,16 +207,26 @@ func (s *gemmStep) packedY(r *binding) (*pack, error) {
 	if len(from) == 0 {
 		return &pack{}, nil
 	}
-	if s.tiles.Format == x86.GemmPairs { // which others that have the same weights may not be able to read
+	plain, pairs := what, s.tiles.Format == x86.GemmPairs
+	if pairs { // which others that have the same weights may not be able to read
 		what += " in pairs"
 	}
-	have := r.module.holder.Find(owners(from), what, func() any { return &pack{} })
+	find := func(name string) *keep.Kept {
+		return r.module.holder.Find(owners(from), name, func() any { return &pack{} })
+	}
+	have := find(what)
 	made := have.Value.(*pack)
+	if pairs && !s.pairsDue(r, made) {
+		s.unpaired = made
+		return &pack{}, nil
+	}
 	made.once.Do(func() {
 		// A panic out of here would leave a pack that is neither made nor failed.
 		made.err = jit.Protect(func() (err error) {
-			if s.tiles.Format == x86.GemmPairs {
-				made.mem, made.pairs, err = s.packPairs(r)
+			if pairs {
+				if made.mem, made.pairs, err = s.packPairs(r); made.mem != nil {
+					find(plain).Drop() // runs that have it find that out
+				}
 				return err
 			}
 			made.mem, made.found, err = s.packAll(r)

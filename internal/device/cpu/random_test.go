@@ -133,7 +133,7 @@ func runModule(d *Device, m device.Module, g *ir.Graph, env ir.Env, leaves [][]b
 }
 
 // machines are the devices that this processor can be, each instruction set
-// once.
+// once. They put weights into pairs in the first run.
 func machines(t testing.TB) []*Device {
 	var all []*Device
 	for _, isa := range []ISA{AMXFP16, AMX, AVX512, AVX2, NEON, Generic} {
@@ -143,6 +143,7 @@ func machines(t testing.TB) []*Device {
 			continue
 		}
 		t.Cleanup(func() { _ = d.Close() })
+		d.pairsFrom = 0
 		all = append(all, d)
 	}
 	return all
