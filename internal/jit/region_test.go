@@ -65,22 +65,62 @@ func TestRegion(t *testing.T) {
 	}
 }
 
+// Of what is mapped for a region nothing stays but the region.
+func TestRegionsTakeNoMore(t *testing.T) {
+	if !adviseHuge {
+		t.Skip("no huge pages here")
+	}
+	const regions = 50
+	var r region
+	var all [][]byte
+	before := addressSpace(t)
+	for range regions {
+		if err := r.renew(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.rest)
+		r.rest = nil
+	}
+	if grown := addressSpace(t) - before; grown > regions*regionBytes+regions*hugePage/2 {
+		t.Errorf("%d regions take %d MB", regions, grown>>20)
+	}
+	for _, rest := range all {
+		if err := unmapPages(rest); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// addressSpace is the bytes of addresses that the process has mapped.
+func addressSpace(t *testing.T) int {
+	t.Helper()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(statm))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
 // An allocator takes blocks below a huge page from a region, but small ones.
 func TestBlocksShareHugePages(t *testing.T) {
-	smaps, err := os.ReadFile("/proc/self/smaps")
-	if _, none := os.Stat("/sys/kernel/mm/transparent_hugepage"); !adviseHuge || err != nil || none != nil {
+	if _, none := os.Stat("/sys/kernel/mm/transparent_hugepage"); !adviseHuge || none != nil {
 		t.Skip("no huge pages here")
 	}
 	a := Allocator{CacheBytes: -1}
 	for _, c := range []struct {
 		bytes int
 		huge  bool
-	}{{regionLeast / 2, false}, {regionLeast, true}, {600_000, true}, {hugePage - 1, true}, {hugePage, true}, {3 << 20, true}} {
+	}{{regionLeast / 2, false}, {regionLeast, true}, {600_000, true}, {hugePage - hugePage/32, true}, {hugePage, true}, {3 << 20, true}} {
 		m, err := a.Alloc(c.bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if smaps, err = os.ReadFile("/proc/self/smaps"); err != nil {
+		smaps, err := os.ReadFile("/proc/self/smaps")
+		if err != nil {
 			t.Fatal(err)
 		}
 		if got := hugeAt(t, string(smaps), uint64(uintptr(m.Pointer()))); got != c.huge {

@@ -25,9 +25,13 @@ var pairDefects = []Defect{
 	}
 	err = s.eachPanel`),
 	pairRunDefect("pairs-of-few-terms", "gemm_pairs.go", `3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())`, `whole(x86.PairsChunk) > 0`),
-	pairRunDefect("pairs-in-the-first-run", "gemm_pairs.go", `int64(r.module.device.pairsFrom)`, `0*int64(r.module.device.pairsFrom)`),
+	pairRunDefect("pairs-in-the-first-run", "gemm_pairs.go", `int64(d.pairsFrom)`, `0*int64(d.pairsFrom)`),
 	pairRunDefect("rows-of-all-batches-for-each-weight", "gemm_pairs.go", `s.rows * s.batch / s.packedBatches()`, `s.rows * s.batch`),
 	pairRunDefect("pairs-never-in-a-later-run", "gemm_bind.go", `s.unpaired != nil && s.pairsDue(r, s.unpaired)`, `s.unpaired != nil && s.tasks() == 0 && s.pairsDue(r, s.unpaired)`),
+	pairRunDefect("pairs-wait-under-a-limit", "gemm_pairs.go", `d.limit.Load() > 0 ||`, `d.limit.Load() < 0 ||`),
+	pairRunDefect("rows-counted-as-bound", "gemm_bind.go", `s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs`, `if s.packedB, s.foundB, s.pairB = made.mem, made.found, made.pairs; s.unpaired != nil {
+		s.unpaired.Add(s.rowsOfEach())
+	}`),
 	pairRunDefect("weights-kept-beside-their-pairs", "pack.go", `find(plain).Drop()`, `find(plain)`),
 }
 

@@ -128,8 +128,14 @@ var runDefects = []Defect{
 	},
 	{
 		Name: "scratch-that-was-given-back", File: "internal/device/cpu/module.go",
-		Old:     "	return bind(true)",
-		New:     "	return nil",
+		Old:     "for err == nil && r.stale {",
+		New:     "for err == nil && r.stale && r.workers == 0 {",
+		Package: "internal/device/cpu", Run: "TestScratchGrows",
+	},
+	{
+		Name: "scratch-given-back-in-the-second-binding", File: "internal/device/cpu/module.go",
+		Old:     "for err == nil && r.stale {",
+		New:     "if err == nil && r.stale {",
 		Package: "internal/device/cpu", Run: "TestScratchGrows",
 	},
 	{
@@ -468,6 +474,12 @@ var runDefects = []Defect{
 		Old:     "useHugePages(r.rest)",
 		New:     "useHugePages(left)",
 		Package: "internal/jit", Run: "TestBlocksShareHugePages",
+	},
+	{
+		Name: "ends-of-a-region-stay", File: "internal/jit/region.go",
+		Old:     "unmapPages(pages[skip+regionBytes:])",
+		New:     "unmapPages(pages[:0])",
+		Package: "internal/jit", Run: "TestRegionsTakeNoMore",
 	},
 	{
 		Name: "small-blocks-in-regions", File: "internal/jit/memory.go",

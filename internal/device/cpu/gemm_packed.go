@@ -70,6 +70,9 @@ func (s *gemmStep) done() {
 		return
 	}
 	s.left.Store(int32(s.tasks()))
+	if s.unpaired != nil {
+		s.unpaired.Add(s.rowsOfEach())
+	}
 	for i := range s.workers {
 		clear(s.workers[i].packed.have)
 	}

@@ -15,8 +15,8 @@ import (
 // VNNI: see x86.GemmPairs. They are packed as for other tiles first. If too many of them
 // cannot be put into pairs, or there is no room for that, they are packed for those.
 
-// pairsFrom is the rows that make up for putting weights into pairs, which takes as long as
-// to multiply by each 150 times: a program that is run once for a short text does without.
+// pairsFrom is the rows that make up for putting weights into pairs, as long as a program has
+// them: one that is run once for a short text does without.
 const pairsFrom = 512
 
 // A chunk takes some 0.75 of its time by pairs, and one that is there twice twice that.
@@ -38,12 +38,16 @@ func worthPairs(terms int) bool {
 	return terms > 0 && 3*whole(x86.PairsChunk) <= 4*whole(x86.GemmWords.Group())
 }
 
-// pairsDue counts the rows of another run of a product whose weights are not in pairs, and
-// tells whether they are worth it now.
-func (s *gemmStep) pairsDue(r *binding, of *pack) bool {
-	rows := s.rows * s.batch / s.packedBatches()
-	return of.rows.Add(int64(rows)) >= int64(r.module.device.pairsFrom)
+// pairsDue tells whether weights by which so many rows were multiplied had better be in pairs
+// for those of this run. Where memory is limited they are at once, as later there would be the
+// other form as well.
+func (s *gemmStep) pairsDue(r *binding, rows *atomic.Int64) bool {
+	d := r.module.device
+	return d.limit.Load() > 0 || rows.Load()+s.rowsOfEach() >= int64(d.pairsFrom)
 }
+
+// rowsOfEach is the rows that are multiplied by each of the matrices Y.
+func (s *gemmStep) rowsOfEach() int64 { return int64(s.rows * s.batch / s.packedBatches()) }
 
 // pairPanel is where a panel begins in weights that are.
 func (s *gemmStep) pairPanel(batch, block, panel int) unsafe.Pointer {

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+	"time"
 	"unsafe"
+	"weak"
 
 	"github.com/sinterml/sinter/internal/emit/x86"
 	"github.com/sinterml/sinter/internal/ir"
+	"github.com/sinterml/sinter/internal/jit"
 )
 
 // onPairs is a device that puts weights in bytes into pairs.
@@ -84,11 +88,16 @@ func TestGemmPairs(t *testing.T) {
 	}
 }
 
-// pairTest is a product of weights of a kind in a buffer, which the caller closes.
+// pairTest is a product of weights of a kind in a buffer, which the caller closes. Those that
+// a batch shares are as models' are.
 func pairTest(t *testing.T, d *Device, kind string, size gemmSize) (*gemmTest, *buffer) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(63, 64))
-	test := gemmCase{size: size, x: "plain", y: "plain", out: "plain", dtype: "int8", const_: true}.build(rng)
+	y := "plain"
+	if kind == "shared" {
+		kind, y = "bell", kind
+	}
+	test := gemmCase{size: size, x: "plain", y: y, out: "plain", dtype: "int8", const_: true}.build(rng)
 	test.weigh(rng, kind, size)
 	w, err := d.newBuffer(len(test.data[1]))
 	if err != nil {
@@ -143,7 +152,8 @@ func TestGemmPairsLater(t *testing.T) {
 	}{
 		{"bell", gemmSize{1, 9, 40, 100}, 3, x86.GemmPairs},
 		{"bell", gemmSize{1, 30, 40, 100}, 0, x86.GemmPairs},
-		{"bell", gemmSize{4, 7, 40, 100}, 4, x86.GemmPairs}, // each of four weights has seven rows in a run
+		{"bell", gemmSize{4, 7, 40, 100}, 4, x86.GemmPairs},   // each of four weights has seven rows in a run
+		{"shared", gemmSize{4, 3, 40, 100}, 2, x86.GemmPairs}, // one has twelve
 		{"uniform", gemmSize{1, 9, 40, 100}, 3, x86.GemmWords},
 	} {
 		d := onPairs(t)
@@ -173,7 +183,7 @@ func TestGemmPairsLater(t *testing.T) {
 			if got := s.tiles.Format; got != c.want || s.unpaired != nil {
 				t.Errorf("%s %v: multiplied as %v at last", c.kind, c.size, got)
 			}
-			if n := w.Count(); c.want == x86.GemmPairs && n != 1 {
+			if n := w.Count(); (n == 1) != (c.want == x86.GemmPairs) {
 				t.Errorf("%s %v: %d packs are kept", c.kind, c.size, n)
 			}
 			done()
@@ -182,6 +192,61 @@ func TestGemmPairsLater(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Steps bound twice for a run, as its scratch grew, count it once. One who waits for pairs does
+// not hold those of others, and a limit of memory has no run wait.
+func TestGemmPairsWaiting(t *testing.T) {
+	d, err := New(Options{ISA: AVX2})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer d.Close()
+	d.has.AVXVNNI = false
+	size := gemmSize{1, pairsFrom/2 + 1, 40, 100}
+	test, w := pairTest(t, d, "bell", size)
+	k := test.compile(t, d)
+	var waits []*gemmStep
+	for range 3 {
+		step, _, done := test.bindGuarded(t, d, k, 1, false)
+		defer done()
+		if s := step.(*gemmStep); s.tiles.Format != x86.GemmWords {
+			t.Fatalf("%v although nothing has run", s.tiles.Format)
+		} else {
+			waits = append(waits, s)
+		}
+	}
+	d.SetMemoryLimit(1 << 30)
+	if waits[0].move(test.bound, false) {
+		t.Error("a run waits for pairs under a limit of memory")
+	}
+	d.SetMemoryLimit(0)
+	runBackwards(t, waits[0], 1)
+	made := weak.Make(test.packOf(t, k, x86.GemmPairs))
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	test.bound.params = nil
+	for end := time.Now().Add(10 * time.Second); made.Value() != nil; runtime.GC() {
+		if time.Now().After(end) {
+			t.Fatal("pairs stay for those who wait for them")
+		}
+	}
+	runtime.KeepAlive(waits)
+}
+
+// packOf binds k once more, to tiles of a format, and returns its weights as they are packed.
+func (test *gemmTest) packOf(t *testing.T, k kernel, format x86.GemmFormat) *jit.Memory {
+	t.Helper()
+	step, err := k.bind(test.bound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := step.(*gemmStep)
+	if s.tiles.Format != format {
+		t.Fatalf("multiplied as %v, want %v", s.tiles.Format, format)
+	}
+	return s.packedB
 }
 
 // Where memory is too short for both forms weights are multiplied as they are packed first.

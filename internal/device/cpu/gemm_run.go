@@ -22,16 +22,16 @@ type gemmStep struct {
 
 	packedB  *jit.Memory // constant B, and for the next run; else
 	lastB    weak.Pointer[jit.Memory]
-	foundB   []x86.Found // where it is split: see foundOf
-	pairB    int         // where it is for GemmPairs: bytes of a panel; else 0
-	unpaired *pack       // where it may be so in a later run
-	fromB    []uint64    // numbers of the buffers that it was packed from, or is once they stay
-	commonB  *jit.Memory // B that several products of the run have: packedB, but of the one that packs it
-	places   *places     // of a Y that is packed by tables
-	linear   bool        // tile kernels do what the epilogue does, to results where they lie
-	directB  bool        // B is read where it lies, or each task packs what it needs
-	copyX    bool        // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
-	partX    bool        // rows of X, used in place or copied, end with a part of a step
+	foundB   []x86.Found   // where it is split: see foundOf
+	pairB    int           // where it is for GemmPairs: bytes of a panel; else 0
+	unpaired *atomic.Int64 // where it may be so in a later run: rows multiplied before
+	fromB    []uint64      // numbers of the buffers that it was packed from, or is once they stay
+	commonB  *jit.Memory   // B that several products of the run have: packedB, but of the one that packs it
+	places   *places       // of a Y that is packed by tables
+	linear   bool          // tile kernels do what the epilogue does, to results where they lie
+	directB  bool          // B is read where it lies, or each task packs what it needs
+	copyX    bool          // rows of X, or those packed, are copied: apart in the cache, or widened; columns, see spreads
+	partX    bool          // rows of X, used in place or copied, end with a part of a step
 
 	// Strides in elements, of operands used in place.
 	rowX, colX, rowY, colY, rowOut int

@@ -122,14 +122,16 @@ func (r *binding) scratch(n int) ([]unsafe.Pointer, error) {
 	return at, nil
 }
 
-// settle calls bind, which binds all steps, and once more where the first of
-// them got scratch that had to grow for others.
+// settle calls bind, which binds all steps, and again where the first of them got scratch that
+// had to grow for others. Once is enough but where another run has packed weights otherwise
+// meanwhile.
 func (r *binding) settle(bind func(again bool) error) error {
-	if err := bind(false); err != nil || !r.stale {
-		return err
+	err := bind(false)
+	for err == nil && r.stale {
+		r.stale = false
+		err = bind(true)
 	}
-	r.stale = false // the largest has been asked for
-	return bind(true)
+	return err
 }
 
 // mapped is the bytes of scratch.

@@ -34,7 +34,7 @@ type pack struct {
 	pairs int         // see gemmStep.pairB
 	err   error
 
-	rows atomic.Int64 // that asked for pairs: see pairsFrom
+	rows *atomic.Int64 // by which Y was multiplied before it was in pairs
 }
 
 // packLayout names what packing gives, up to the buffers it reads and the
@@ -212,12 +212,12 @@ func (s *gemmStep) packedY(r *binding) (*pack, error) {
 		what += " in pairs"
 	}
 	find := func(name string) *keep.Kept {
-		return r.module.holder.Find(owners(from), name, func() any { return &pack{} })
+		return r.module.holder.Find(owners(from), name, func() any { return &pack{rows: new(atomic.Int64)} })
 	}
 	have := find(what)
 	made := have.Value.(*pack)
-	if pairs && !s.pairsDue(r, made) {
-		s.unpaired = made
+	if pairs && !s.pairsDue(r, made.rows) {
+		s.unpaired = made.rows
 		return &pack{}, nil
 	}
 	made.once.Do(func() {

@@ -43,6 +43,32 @@ func TestScratchGrows(t *testing.T) {
 	}
 }
 
+// A step that asks for more when it is bound again has all bound once more.
+func TestScratchGrowsAgain(t *testing.T) {
+	d, err := New(Options{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r := &binding{module: &module{device: d, holder: d.shelf.NewHolder()}, workers: 2}
+	defer r.close()
+	times := 0
+	var first []unsafe.Pointer
+	err = r.settle(func(bool) (err error) {
+		if first, err = r.scratch(200 << 10); err == nil {
+			times++
+			_, err = r.scratch(min(2+2*times, 6) << 20)
+		}
+		if err == nil && times == 1 {
+			_, err = r.scratch(5 << 20)
+		}
+		return err
+	})
+	if err != nil || times != 3 || r.stale || !r.holds(first[1], 200<<10) {
+		t.Errorf("%v, bound %d times, scratch given back %v", err, times, r.stale)
+	}
+}
+
 // holds tells whether n bytes from p on are scratch of r.
 func (r *binding) holds(p unsafe.Pointer, n int) bool {
 	for _, m := range r.blocks {

@@ -61,7 +61,7 @@ func (s *sight) product(n int, env ir.Env) (p inspect.Product, ok bool) {
 	size := gemmSize{sizes[0], sizes[1], sizes[2], sizes[3]}
 	kind := k.tiles
 	switch {
-	case k.mayPair(s.c.device) && worthPairs(size.k): // unless too few pairs are found
+	case k.mayPair(s.c.device) && worthPairs(size.k): // in the long run, unless too few pairs are found
 		kind.format = x86.GemmPairs
 	case k.mayStorePast(s.c.device, size):
 		kind.form = x86.GemmPast
