@@ -70,7 +70,10 @@ func TestRegionsTakeNoMore(t *testing.T) {
 	if !adviseHuge {
 		t.Skip("no huge pages here")
 	}
-	const regions = 50
+	const (
+		regions = 60
+		others  = 80 << 20 // that Go may map meanwhile, as an arena of its heap
+	)
 	var r region
 	var all [][]byte
 	before := addressSpace(t)
@@ -81,7 +84,7 @@ func TestRegionsTakeNoMore(t *testing.T) {
 		all = append(all, r.rest)
 		r.rest = nil
 	}
-	if grown := addressSpace(t) - before; grown > regions*regionBytes+regions*hugePage/2 {
+	if grown := addressSpace(t) - before; grown > regions*regionBytes+others {
 		t.Errorf("%d regions take %d MB", regions, grown>>20)
 	}
 	for _, rest := range all {
