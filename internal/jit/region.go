@@ -9,8 +9,8 @@ import (
 // region is memory for blocks smaller than a huge page, which lie in it side by side: it is
 // backed by huge pages as they fill it. Weights of which each had small pages of its own are
 // more of these than a processor remembers the places of: a query in MiniLM takes 1.05 times
-// as long then on a Zen 3. Each block is given back by itself; the
-// system may keep a huge page until the last of it is, or until it is short of memory.
+// as long then on a Zen 3. Each block is given back by itself, though the system may keep a
+// huge page until the last of its blocks is, or until it is short of memory.
 type region struct {
 	mu   sync.Mutex
 	rest []byte // what no block has had
