@@ -34,7 +34,7 @@ type pack struct {
 	pairs int         // see gemmStep.pairB
 	err   error
 
-	rows *atomic.Int64 // by which Y was multiplied before it was in pairs
+	rows *atomic.Int64 // by which Y was multiplied before it was in pairs; apart, as who counts them is not to hold mem
 }
 
 // packLayout names what packing gives, up to the buffers it reads and the
